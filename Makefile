@@ -1,0 +1,66 @@
+# Needs only make and a python3 (3.11 or later) with its venv module.
+PYTHON  ?= python3
+VENV    ?= .venv
+BIN     := $(VENV)/bin
+STAMP   := $(VENV)/.installed
+PIP     := $(BIN)/python -m pip --disable-pip-version-check -qq
+
+WORKERS       ?= 2#     pytest processes; 0 runs the tests in one
+PYTEST_ARGS   ?=#       passed on to pytest
+FUZZ_EXAMPLES ?= 1000#  examples for each property in `make fuzz`
+FUZZ_SEED     ?= random
+
+# One BLAS thread for each test process, so that the processes do not fight over the cores.
+ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 VECLIB_MAXIMUM_THREADS=1 MPLBACKEND=Agg
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test lint format fuzz bench lock clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+
+setup: $(STAMP) ## create the virtual environment from the lock file (once)
+
+$(STAMP): pyproject.toml requirements.lock
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "vvcv needs Python 3.11 or later: make PYTHON=python3.11 ...")'
+	@echo "installing into $(VENV) (once; takes a minute or more)"
+	@$(PYTHON) -m venv $(VENV)
+	@$(PIP) install -r requirements.lock
+	@$(PIP) install --no-build-isolation --no-deps --editable .
+	@touch $@
+
+demo: $(STAMP) ## run the demonstration
+	@$(BIN)/vvcv demo
+
+test: lint ## lint, type check, then run the tests and doctests
+	$(ONE_THREAD) $(BIN)/python -m pytest -q -n $(strip $(WORKERS)) $(PYTEST_ARGS)
+
+lint: $(STAMP) ## ruff check, ruff format --check and mypy
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(STAMP) ## rewrite the sources as ruff wants them
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+fuzz: $(STAMP) ## run the property tests alone, with many examples and a fresh seed
+	$(ONE_THREAD) VVCV_FUZZ_EXAMPLES=$(strip $(FUZZ_EXAMPLES)) $(BIN)/python -m pytest -q -n $(strip $(WORKERS)) \
+		-m hypothesis --hypothesis-seed=$(strip $(FUZZ_SEED)) $(PYTEST_ARGS)
+
+bench: $(STAMP) ## run the accuracy and speed benchmarks
+	$(BIN)/python benchmarks/accuracy.py
+	$(BIN)/python benchmarks/speed.py
+
+lock: ## write requirements.lock anew from the newest versions pyproject.toml allows
+	rm -rf build/lock
+	$(PYTHON) -m venv build/lock
+	build/lock/bin/python -m pip install -qq --upgrade pip
+	build/lock/bin/python -m pip install -qq --upgrade --upgrade-strategy eager '.[dev,all]'
+	{ echo '# Everything the dev and all extras need, pinned. Written by `make lock`.'; \
+		build/lock/bin/python -m pip freeze --all --exclude pip --exclude vvcv; } > build/requirements.lock
+	mv build/requirements.lock requirements.lock
+
+clean: ## remove the virtual environment and everything generated
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true

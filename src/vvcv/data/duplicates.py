@@ -1,0 +1,51 @@
+"""Exact merging of repeated points: a rejected proposal repeats a row, and W = K + noise would be singular.
+
+Rows of one task with equal points become one row with multiplicity w whose noise is divided by w, which leaves the
+minimiser of the paper's objective (eq. 6, L_m^vv) unchanged: no jitter is needed.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+
+from .validation import require
+
+
+class Distinct(NamedTuple):
+    """Distinct rows of one task: mean value and multiplicity of each."""
+
+    points: Float[np.ndarray, "n d"]
+    scores: Float[np.ndarray, "n d"]
+    values: Float[np.ndarray, " n"]
+    multiplicity: Float[np.ndarray, " n"]
+
+
+def merge_duplicates(points: np.ndarray, scores: np.ndarray, values: np.ndarray, name: str = "") -> Distinct:
+    """Merge rows with equal points, in lexicographic order of the points (so that input order cannot matter).
+
+    >>> merge_duplicates(np.array([[1.], [0.], [1.]]), np.array([[-1.], [0.], [-1.]]), np.array([5., 2., 7.]))[2:]
+    (array([2., 6.]), array([1., 2.]))
+    """
+    distinct, first, inverse, counts = np.unique(
+        points, axis=0, return_index=True, return_inverse=True, return_counts=True
+    )
+    inverse = inverse.reshape(-1)
+    _check_scores(scores, first, inverse, name)
+    sums = np.bincount(inverse, weights=values - values.mean())
+    return Distinct(distinct, scores[first], values.mean() + sums / counts, counts.astype(float))
+
+
+def _check_scores(scores: np.ndarray, first: np.ndarray, inverse: np.ndarray, name: str) -> None:
+    scale = np.abs(scores).max(axis=0) + np.finfo(float).tiny
+    differ = np.abs(scores - scores[first][inverse]) > 1e-6 * scale
+    if differ.any():
+        row = int(np.argwhere(differ)[0][0])
+        other = int(first[inverse[row]])
+        require(
+            False,
+            f"Scores must be a function of the point, but rows {other} and {row} of task {name!r} have equal points "
+            f"and different scores. Check that scores and points are in the same order.",
+        )

@@ -1,0 +1,208 @@
+"""What is known of each integral: points x_ti, scores grad log pi_t(x_ti), values f_t(x_ti) (paper, section 3.1).
+
+`Task` holds one integral, `Tasks` several. Inside, everything is one long form: rows of (point, score, value) with
+the index of their task, which serves balanced and unbalanced sizes, one target and many.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from .validation import finite_array, require
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """One expectation E[f(x)]: points, scores of the target at the points, and values of f there.
+
+    Points and scores are `(n, d)`, or `(chain, draw, d)` for Markov chains, with values `(n,)` or `(chain, draw)`;
+    for d = 1 the last axis may be left out of all three.
+
+    >>> import numpy as np
+    >>> x = np.linspace(-1, 1, 5)
+    >>> Task(x, -x, x**2, name="square")
+    Task('square', n=5, d=1)
+    """
+
+    points: Float[np.ndarray, "n d"]
+    scores: Float[np.ndarray, "n d"]
+    values: Float[np.ndarray, " n"]
+    name: str | None = None
+    chains: tuple[int, int] | None = field(default=None, init=False)
+
+    def __post_init__(self) -> None:
+        label = "" if self.name is None else f" of task {self.name!r}"
+        points = finite_array(self.points, f"points{label}")
+        scores = finite_array(self.scores, f"scores{label}")
+        values = finite_array(self.values, f"values{label}")
+        points, chains = _rows(points, f"points{label}", values.ndim)
+        scores, _ = _rows(scores, f"scores{label}", values.ndim)
+        _check_shapes(points, scores, values, label)
+        object.__setattr__(self, "points", points)
+        object.__setattr__(self, "scores", scores)
+        object.__setattr__(self, "values", values.reshape(-1))
+        object.__setattr__(self, "chains", chains)
+        for array in (self.points, self.scores, self.values):
+            array.flags.writeable = False
+
+    @property
+    def size(self) -> int:
+        """Number of points n."""
+        return self.points.shape[0]
+
+    @property
+    def dimension(self) -> int:
+        """Dimension d of the points."""
+        return self.points.shape[1]
+
+    def __repr__(self) -> str:
+        return f"Task({self.name!r}, n={self.size}, d={self.dimension})"
+
+
+class Tasks(Sequence[Task]):
+    """Several expectations to be estimated together, in one long form (N = sum of n_t rows).
+
+    >>> import numpy as np
+    >>> x = np.linspace(-1, 1, 6)[:, None]
+    >>> Tasks.shared(x, -x, np.hstack([x, x**2]), names=["mean", "square"])
+    Tasks(T=2, d=1, n=[6, 6], shared points)
+    """
+
+    def __init__(self, tasks: Sequence[Task] | Task) -> None:
+        tasks = [tasks] if isinstance(tasks, Task) else list(tasks)
+        require(len(tasks) > 0, "Tasks needs at least one task, but the list is empty. Pass Task(points, scores, ...).")
+        for i, task in enumerate(tasks):
+            require(
+                isinstance(task, Task),
+                f"Tasks takes a list of Task, but item {i} is a {type(task).__name__}. Use Task(points, scores, values)"
+                " for it, or Tasks.shared(points, scores, values) for many integrands on one sample.",
+            )
+        dimensions = {task.dimension for task in tasks}
+        require(
+            len(dimensions) == 1,
+            f"All tasks must have points of one dimension, but found dimensions {sorted(dimensions)}. "
+            "Tasks on different spaces share no control variate: estimate them in separate calls.",
+        )
+        names = [f"task {i + 1}" if task.name is None else str(task.name) for i, task in enumerate(tasks)]
+        repeated = sorted({name for name in names if names.count(name) > 1})
+        require(not repeated, f"Names of tasks must differ, but {repeated} occur more than once. Rename them.")
+        self._tasks = tuple(tasks)
+        self.names = tuple(names)
+
+    @classmethod
+    def shared(cls, points: Any, scores: Any, values: Any, names: Sequence[str] | None = None) -> Tasks:
+        """Many integrands on one sample: values `(n, T)`, or `(chain, draw, T)` with points `(chain, draw, d)`."""
+        values = finite_array(values, "values")
+        points, scores = finite_array(points, "points"), finite_array(scores, "scores")
+        one_column = values.ndim == max(points.ndim - 1, 1)
+        values = values[..., None] if one_column else values
+        require(
+            values.ndim in (2, 3) and values.shape[-1] > 0,
+            f"values of shared tasks must have shape (n, T) or (chain, draw, T) with T of at least 1, "
+            f"but have shape {values.shape}. Put one column per integrand.",
+        )
+        count = values.shape[-1]
+        if names is None:
+            names = [f"task {t + 1}" for t in range(count)]
+        require(
+            len(names) == count,
+            f"names must hold one name per column of values, but there are {len(names)} names for {count} columns.",
+        )
+        return cls([Task(points, scores, values[..., t], name=str(names[t])) for t in range(count)])
+
+    def __len__(self) -> int:
+        return len(self._tasks)
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, str):
+            require(index in self.names, f"There is no task named {index!r}; the names are {list(self.names)}.")
+            index = self.names.index(index)
+        return self._tasks[index]
+
+    def __iter__(self) -> Iterator[Task]:
+        return iter(self._tasks)
+
+    def __repr__(self) -> str:
+        kind = ", shared points" if self.share_points else ""
+        return f"Tasks(T={len(self)}, d={self.dimension}, n={list(self.sizes)}{kind})"
+
+    @property
+    def dimension(self) -> int:
+        """Dimension d of the points."""
+        return self._tasks[0].dimension
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Sample sizes n_t."""
+        return tuple(task.size for task in self._tasks)
+
+    @cached_property
+    def share_points(self) -> bool:
+        """Whether several tasks have the very same points and scores (design of one sample, many integrands)."""
+        first = self._tasks[0]
+        return len(self) > 1 and all(
+            task.points.shape == first.points.shape
+            and np.array_equal(task.points, first.points)
+            and np.array_equal(task.scores, first.scores)
+            for task in self._tasks[1:]
+        )
+
+    @cached_property
+    def points(self) -> Float[np.ndarray, "N d"]:
+        """All points, task after task."""
+        return np.concatenate([task.points for task in self._tasks])
+
+    @cached_property
+    def scores(self) -> Float[np.ndarray, "N d"]:
+        """All scores, each of its own task's target."""
+        return np.concatenate([task.scores for task in self._tasks])
+
+    @cached_property
+    def values(self) -> Float[np.ndarray, " N"]:
+        """All values."""
+        return np.concatenate([task.values for task in self._tasks])
+
+    @cached_property
+    def task(self) -> Int[np.ndarray, " N"]:
+        """Index of the task that each row belongs to."""
+        return np.repeat(np.arange(len(self)), self.sizes)
+
+
+def as_tasks(tasks: Tasks | Task | Sequence[Task]) -> Tasks:
+    """Accept one task, a list of tasks, or Tasks."""
+    return tasks if isinstance(tasks, Tasks) else Tasks(tasks)
+
+
+def _rows(array: np.ndarray, what: str, value_dimensions: int) -> tuple[np.ndarray, tuple[int, int] | None]:
+    """Bring `(n,)`, `(n, d)` and `(chain, draw, d)` to `(rows, d)`, remembering the chains."""
+    if array.ndim == value_dimensions and array.ndim in (1, 2):
+        array = array[..., None]  # d = 1 written without its axis
+    require(
+        array.ndim in (2, 3),
+        f"{what} must have shape (n, d) or (chain, draw, d), but have shape {array.shape}. Reshape them.",
+    )
+    chains = (array.shape[0], array.shape[1]) if array.ndim == 3 else None
+    return np.ascontiguousarray(array.reshape(-1, array.shape[-1])), chains
+
+
+def _check_shapes(points: np.ndarray, scores: np.ndarray, values: np.ndarray, label: str) -> None:
+    require(
+        points.shape[0] > 0 and points.shape[1] > 0,
+        f"A task needs at least one point and one dimension, but points{label} have shape {points.shape}.",
+    )
+    require(
+        scores.shape == points.shape,
+        f"scores{label} must have the shape of the points, one gradient per point, but scores have shape "
+        f"{scores.shape} and points {points.shape}.",
+    )
+    require(
+        values.size == points.shape[0],
+        f"values{label} must hold one number per point, but there are {values.size} values (shape {values.shape}) "
+        f"for {points.shape[0]} points. For several integrands on one sample use Tasks.shared.",
+    )

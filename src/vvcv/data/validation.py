@@ -1,0 +1,67 @@
+"""The one door through which arrays enter: every message states the rule, what was found, and the remedy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+
+NUMERIC_KINDS = "fiub"  # float, signed, unsigned, bool: everything that converts to float64 without loss of meaning
+
+#: Numbers beyond these overflow or vanish when squared, as every variance does.
+LARGEST, SMALLEST = 1e150, 1e-150
+
+
+def finite_array(value: Any, what: str) -> Float[np.ndarray, "..."]:
+    """Return `value` as a native float64 array, or raise a ValueError that says what is wrong with it.
+
+    >>> finite_array([1, 2], "points")
+    array([1., 2.])
+    """
+    array = _plain_array(value, what)
+    if array.dtype.kind not in NUMERIC_KINDS:
+        raise ValueError(
+            f"{what} must be real numbers, but the array has dtype {array.dtype}. "
+            "Convert it first, for example with numpy.asarray(x, dtype=float)."
+        )
+    array = np.array(array, dtype=np.float64, order="C")
+    bad = ~np.isfinite(array)
+    if bad.any():
+        raise ValueError(
+            f"{what} must be finite, but {int(bad.sum())} of {array.size} entries are not; the first is "
+            f"{array[bad][0]} at index {_first(bad)}. Remove those rows (from points, scores and values alike)."
+        )
+    huge = np.abs(array) > LARGEST
+    if huge.any():
+        raise ValueError(
+            f"{what} must be below {LARGEST:g} in magnitude, since squares must not overflow; the first larger one is "
+            f"{array[huge][0]:g} at index {_first(huge)}. Change the unit of {what}."
+        )
+    return array
+
+
+def require(condition: bool, message: str) -> None:
+    """Raise `ValueError(message)` unless `condition` holds."""
+    if not condition:
+        raise ValueError(message)
+
+
+def _plain_array(value: Any, what: str) -> np.ndarray:
+    if isinstance(value, np.ma.MaskedArray):
+        mask = np.ma.getmaskarray(value)
+        if mask.any():
+            raise ValueError(
+                f"{what} must have no masked entries, but {int(mask.sum())} are masked; the first at index "
+                f"{_first(mask)}. Drop those rows before the call."
+            )
+        value = value.data
+    try:
+        return np.asarray(value)
+    except Exception as error:
+        raise ValueError(f"{what} must be a rectangular array of numbers, but it could not be read: {error}") from None
+
+
+def _first(mask: np.ndarray) -> int | tuple[int, ...]:
+    index = tuple(int(i) for i in np.argwhere(mask)[0])
+    return index[0] if len(index) == 1 else index

@@ -1,0 +1,143 @@
+"""Scalar kernels k(x, y): what one output of the control variate may look like before the Stein operator.
+
+A kernel is a frozen pytree with a pointwise formula. All its array leaves are unconstrained reals (positive quantities
+are stored as logarithms), so any optimiser may move them freely. Kernels add and multiply; a closed form of the
+Stein kernel is optional (`stein`), automatic differentiation serves the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int
+
+
+class Side(NamedTuple):
+    """One side of a Gram matrix: points, the scores of each point's own target, and the index of its task."""
+
+    points: Float[Array, "n d"]
+    scores: Float[Array, "n d"]
+    task: Int[Array, " n"]
+
+
+class Kernel(eqx.Module):
+    """A positive semi-definite function k(x, y) of two points."""
+
+    def __call__(self, x: Float[Array, " d"], y: Float[Array, " d"]) -> Float[Array, ""]:
+        """The kernel at one pair of points."""
+        raise NotImplementedError
+
+    def has_stein(self, order: int) -> bool:
+        """Whether `stein` knows a closed form for the Langevin operator of this order."""
+        return False
+
+    def stein(self, order: int, axes: Float[Array, " d"], left: Side, right: Side) -> Float[Array, "n m"]:
+        """The Stein kernel of a block of pairs in closed form, by matrix products only."""
+        raise NotImplementedError
+
+    def __add__(self, other: Kernel) -> Kernel:
+        return Sum((self, as_kernel(other)))
+
+    def __mul__(self, other: Any) -> Kernel:
+        return Product((self, other)) if isinstance(other, Kernel) else Scaled(self, other)
+
+    __rmul__ = __mul__
+
+
+def as_kernel(kernel: Kernel | Callable[..., Any]) -> Kernel:
+    """Accept a kernel or any JAX function k(x, y) of two points."""
+    if isinstance(kernel, Kernel):
+        return kernel
+    if callable(kernel):
+        return Custom(kernel)
+    raise ValueError(f"A kernel must be a vvcv kernel or a function k(x, y), but got a {type(kernel).__name__}.")
+
+
+def positive(value: Any, what: str) -> Float[Array, "..."]:
+    """The logarithm of a parameter that must be positive, in float64 on the host."""
+    import numpy as np
+
+    array = np.asarray(value, dtype=float)
+    if not (np.isfinite(array).all() and (array > 0).all()):
+        raise ValueError(f"{what} must be positive and finite, but is {value!r}.")
+    return np.log(array)
+
+
+class Custom(Kernel):
+    """Any kernel a user writes as a JAX function k(x, y) of two vectors; its Stein kernel is differentiated for them.
+
+    >>> import jax.numpy as jnp
+    >>> float(Custom(lambda x, y: jnp.exp(-jnp.sum((x - y) ** 2)))(jnp.zeros(2), jnp.zeros(2)))
+    1.0
+    """
+
+    function: Callable[..., Any]
+
+    def __call__(self, x: Float[Array, " d"], y: Float[Array, " d"]) -> Float[Array, ""]:
+        return self.function(x, y)
+
+
+class Sum(Kernel):
+    """k(x, y) = sum_i k_i(x, y)."""
+
+    terms: tuple[Kernel, ...]
+
+    def __call__(self, x: Float[Array, " d"], y: Float[Array, " d"]) -> Float[Array, ""]:
+        return sum(term(x, y) for term in self.terms)
+
+    def has_stein(self, order: int) -> bool:
+        return all(term.has_stein(order) for term in self.terms)
+
+    def stein(self, order: int, axes: Float[Array, " d"], left: Side, right: Side) -> Float[Array, "n m"]:
+        return sum(term.stein(order, axes, left, right) for term in self.terms)
+
+
+class Product(Kernel):
+    """k(x, y) = prod_i k_i(x, y)."""
+
+    factors: tuple[Kernel, ...]
+
+    def __call__(self, x: Float[Array, " d"], y: Float[Array, " d"]) -> Float[Array, ""]:
+        result = jnp.ones(())
+        for factor in self.factors:
+            result = result * factor(x, y)
+        return result
+
+
+class Scaled(Kernel):
+    """k(x, y) = variance * k_1(x, y)."""
+
+    kernel: Kernel
+    log_variance: Float[Array, ""]
+
+    def __init__(self, kernel: Kernel, variance: Any) -> None:
+        self.kernel = kernel
+        self.log_variance = positive(variance, "The variance of a scaled kernel")
+
+    def __call__(self, x: Float[Array, " d"], y: Float[Array, " d"]) -> Float[Array, ""]:
+        return jnp.exp(self.log_variance) * self.kernel(x, y)
+
+    def has_stein(self, order: int) -> bool:
+        return self.kernel.has_stein(order)
+
+    def stein(self, order: int, axes: Float[Array, " d"], left: Side, right: Side) -> Float[Array, "n m"]:
+        return jnp.exp(self.log_variance) * self.kernel.stein(order, axes, left, right)
+
+
+class ProductOverDimensions(Kernel):
+    """k(x, y) = prod_j k_j(x_j, y_j), one kernel of one variable per coordinate (paper, D.1)."""
+
+    factors: tuple[Kernel, ...]
+
+    def __call__(self, x: Float[Array, " d"], y: Float[Array, " d"]) -> Float[Array, ""]:
+        if x.shape[0] != len(self.factors):
+            raise ValueError(
+                f"ProductOverDimensions needs one kernel per coordinate, but has {len(self.factors)} for d = {x.shape[0]}."
+            )
+        result = jnp.ones(())
+        for j, factor in enumerate(self.factors):
+            result = result * factor(x[j : j + 1], y[j : j + 1])
+        return result

@@ -1,0 +1,154 @@
+"""Task matrices B, B_tt' the covariance of outputs t and t' (paper, section 3.2, special cases I and II).
+
+Every form is given by loadings, B = R R' with one row of R per task, so that an expanded B over all rows of a Gram
+matrix is one more matrix product.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from .base import Kernel, positive
+
+
+class Coregionalization(eqx.Module):
+    """A positive semi-definite T x T matrix given by its loadings."""
+
+    def loadings(self) -> Float[Array, "T R"]:
+        """R with B = R R'."""
+        raise NotImplementedError
+
+    def matrix(self) -> Float[Array, "T T"]:
+        """B itself."""
+        loadings = self.loadings()
+        return loadings @ loadings.T
+
+
+class Fixed(Coregionalization):
+    """A given B, never moved by selection: any symmetric positive semi-definite matrix, singular ones included.
+
+    >>> Fixed([[1.0, 0.5], [0.5, 1.0]]).matrix().round(12).tolist()
+    [[1.0, 0.5], [0.5, 1.0]]
+    """
+
+    root: tuple[tuple[float, ...], ...] = eqx.field(static=True)
+
+    def __init__(self, matrix: Any) -> None:
+        matrix = _symmetric(matrix)
+        values, vectors = np.linalg.eigh(matrix)
+        if values[0] < -1e-10 * max(abs(values[-1]), 1e-300):
+            raise ValueError(
+                f"B must be positive semi-definite, but has the eigenvalue {values[0]:g}. A covariance of tasks, "
+                "such as a correlation matrix times standard deviations, is."
+            )
+        root = vectors * np.sqrt(np.maximum(values, 0.0))
+        self.root = tuple(tuple(float(v) for v in row) for row in root)
+
+    def loadings(self) -> Float[Array, "T R"]:
+        return jnp.asarray(self.root)
+
+
+class Diagonal(Coregionalization):
+    """B = diag(v): no transfer between tasks, one variance each."""
+
+    log_variance: Float[Array, " T"]
+
+    def __init__(self, variances: Any) -> None:
+        self.log_variance = positive(np.atleast_1d(variances), "Variances of tasks")
+
+    def loadings(self) -> Float[Array, "T R"]:
+        return jnp.diag(jnp.exp(0.5 * self.log_variance))
+
+
+class Full(Coregionalization):
+    """B = L L' with L lower triangular and exponential diagonal (paper, section 4)."""
+
+    log_diagonal: Float[Array, " T"]
+    below: Float[Array, " T*(T-1)/2"]
+
+    def __init__(self, matrix: Any) -> None:
+        try:
+            factor = np.linalg.cholesky(_symmetric(matrix))
+        except np.linalg.LinAlgError:
+            raise ValueError(
+                "Full needs a positive definite B to start from, but this one is singular or indefinite. "
+                "Use Fixed for a singular B, or LowRank."
+            ) from None
+        self.log_diagonal = np.log(np.diag(factor))
+        self.below = factor[np.tril_indices(len(factor), -1)]
+
+    def loadings(self) -> Float[Array, "T R"]:
+        size = self.log_diagonal.shape[0]
+        factor = jnp.diag(jnp.exp(self.log_diagonal))
+        return factor.at[np.tril_indices(size, -1)].set(self.below)
+
+
+class LowRank(Coregionalization):
+    """B = U U' + diag(v) with U of few columns: for many tasks."""
+
+    factor: Float[Array, "T rank"]
+    log_variance: Float[Array, " T"]
+
+    def __init__(self, factor: Any, variances: Any) -> None:
+        self.factor = np.atleast_2d(np.asarray(factor, dtype=float))
+        self.log_variance = positive(np.atleast_1d(variances), "Variances of tasks")
+        if self.factor.shape[0] != self.log_variance.shape[0]:
+            raise ValueError(
+                f"LowRank needs one row of the factor per variance, but has {self.factor.shape[0]} rows and "
+                f"{self.log_variance.shape[0]} variances."
+            )
+
+    def loadings(self) -> Float[Array, "T R"]:
+        return jnp.concatenate([self.factor, jnp.diag(jnp.exp(0.5 * self.log_variance))], axis=1)
+
+
+class Descriptors(Coregionalization):
+    """B_tt' = a_t a_t' kappa(tau_t, tau_t'): a kernel over what describes the tasks (temperature, time, fidelity)."""
+
+    kernel: Kernel
+    log_amplitude: Float[Array, " T"]
+    log_nugget: Float[Array, ""]
+    descriptors: tuple[tuple[float, ...], ...] = eqx.field(static=True)
+
+    def __init__(self, descriptors: Any, kernel: Kernel, amplitudes: Any = None, nugget: Any = 1e-6) -> None:
+        tau = np.asarray(descriptors, dtype=float)
+        tau = tau[:, None] if tau.ndim == 1 else tau
+        if not np.isfinite(tau).all():
+            raise ValueError("Task descriptors must be finite numbers, one row per task.")
+        self.descriptors = tuple(tuple(float(v) for v in row) for row in tau)
+        self.kernel = kernel
+        self.log_amplitude = positive(np.ones(len(tau)) if amplitudes is None else amplitudes, "Amplitudes of tasks")
+        self.log_nugget = positive(nugget, "The nugget of a task kernel")
+
+    def loadings(self) -> Float[Array, "T R"]:
+        return jnp.linalg.cholesky(self.matrix())
+
+    def matrix(self) -> Float[Array, "T T"]:
+        tau = jnp.asarray(self.descriptors)
+        kappa = jnp.stack([jnp.stack([self.kernel(a, b) for b in tau]) for a in tau])
+        amplitude = jnp.exp(self.log_amplitude)
+        # The nugget is a parameter of the model (part of each task that neighbours do not share), not a jitter.
+        return amplitude[:, None] * (kappa + jnp.exp(self.log_nugget) * jnp.eye(len(tau))) * amplitude[None, :]
+
+
+def correlation(matrix: Float[np.ndarray, "T T"]) -> Float[np.ndarray, "T T"]:
+    """The correlation matrix of a covariance; tasks with zero variance correlate only with themselves."""
+    scale = np.sqrt(np.maximum(np.diag(matrix), 0.0))
+    safe = np.where(scale > 0, scale, 1.0)
+    result = matrix / safe[:, None] / safe[None, :]
+    np.fill_diagonal(result, 1.0)
+    return np.clip(result, -1.0, 1.0)
+
+
+def _symmetric(matrix: Any) -> Float[np.ndarray, "T T"]:
+    matrix = np.atleast_2d(np.asarray(matrix, dtype=float))
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
+        raise ValueError(f"B must be a square matrix, one row per task, but has shape {matrix.shape}.")
+    if not np.isfinite(matrix).all() or not np.allclose(matrix, matrix.T, rtol=1e-8, atol=0):
+        raise ValueError("B must be finite and symmetric: B_tt' is a covariance between tasks.")
+    return 0.5 * (matrix + matrix.T)

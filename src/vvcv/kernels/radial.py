@@ -1,0 +1,144 @@
+"""Radial kernels k(x, y) = phi(s), s = sum_j (x_j - y_j)^2 / l_j^2, with one lengthscale or one per dimension.
+
+Each family only states the derivatives phi^(j) of its profile; `radial_stein` turns them into the
+Stein kernels of first order (Theorem 3.1) and second order (Theorem C.1) by matrix products.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from .base import Kernel, Side, positive
+from .radial_stein import first_order, second_order
+
+
+class Radial(Kernel):
+    """Base of radial kernels: a profile of the scaled squared distance."""
+
+    log_lengthscale: Float[Array, "..."]
+
+    def __init__(self, lengthscale: Any = 1.0) -> None:
+        self.log_lengthscale = positive(lengthscale, "A lengthscale")
+
+    @property
+    def lengthscale(self) -> Float[Array, "..."]:
+        """Lengthscale, one number or one per dimension."""
+        return jnp.exp(self.log_lengthscale)
+
+    @property
+    def smoothness(self) -> int:
+        """How many derivatives of the profile stay finite enough: order j of the operator needs 2 j."""
+        return 99
+
+    def profile(self, j: int, s: Float[Array, "..."]) -> Float[Array, "..."]:
+        """The j-th derivative of phi at s >= 0 (terms singular at s = 0 read 0 there: they meet vanishing factors)."""
+        raise NotImplementedError
+
+    def __call__(self, x: Float[Array, " d"], y: Float[Array, " d"]) -> Float[Array, ""]:
+        return self.profile(0, jnp.sum(((x - y) * jnp.exp(-self.log_lengthscale)) ** 2))
+
+    def has_stein(self, order: int) -> bool:
+        return order in (1, 2)
+
+    def stein(self, order: int, axes: Float[Array, " d"], left: Side, right: Side) -> Float[Array, "n m"]:
+        if self.smoothness < 2 * order:
+            raise ValueError(
+                f"The Langevin operator of order {order} needs a kernel with {order} continuous derivatives in each "
+                f"argument, but {type(self).__name__} has fewer. Use a smoother family or order 1."
+            )
+        inverse_square = jnp.broadcast_to(jnp.exp(-2 * self.log_lengthscale), axes.shape)
+        form = first_order if order == 1 else second_order
+        return form(self.profile, inverse_square, axes, left, right)
+
+
+class SquaredExponential(Radial):
+    """k(x, y) = exp(-s / 2) (paper, D.1).
+
+    >>> import numpy as np
+    >>> round(float(SquaredExponential(2.0)(np.zeros(1), np.full(1, 2.0))), 4)
+    0.6065
+    """
+
+    def profile(self, j: int, s: Float[Array, "..."]) -> Float[Array, "..."]:
+        return (-0.5) ** j * jnp.exp(-0.5 * s)
+
+
+class Matern(Radial):
+    """Matern kernel of half-integer smoothness nu = 3/2, 5/2 or 7/2.
+
+    With z = sqrt(2 nu s): phi^(j) = (-nu)^j theta_{p-j}(z) exp(-z) / theta_p(0), theta the reverse Bessel polynomials
+    and p = nu - 1/2, since d/ds [z^mu K_mu(z)] = -nu z^(mu-1) K_(mu-1)(z).
+    """
+
+    nu: float = eqx.field(static=True)
+
+    def __init__(self, lengthscale: Any = 1.0, nu: float = 2.5) -> None:
+        if nu not in (1.5, 2.5, 3.5):
+            raise ValueError(f"Matern kernels are implemented for nu = 1.5, 2.5 and 3.5, but nu = {nu!r}.")
+        super().__init__(lengthscale)
+        self.nu = float(nu)
+
+    @property
+    def smoothness(self) -> int:
+        return int(2 * self.nu - 1)  # nu = 3/2: twice, 5/2: four times, 7/2: six times differentiable
+
+    def profile(self, j: int, s: Float[Array, "..."]) -> Float[Array, "..."]:
+        return _matern_profile(self.nu, j, s)
+
+
+class RationalQuadratic(Radial):
+    """k(x, y) = (1 + s / (2 alpha))^-alpha, a mixture of squared exponentials; alpha = 1/2 is the inverse multiquadric."""
+
+    log_shape: Float[Array, ""]
+
+    def __init__(self, lengthscale: Any = 1.0, alpha: Any = 1.0) -> None:
+        super().__init__(lengthscale)
+        self.log_shape = positive(alpha, "The shape alpha")
+
+    @property
+    def alpha(self) -> Float[Array, ""]:
+        """Shape of the mixture; large alpha tends to the squared exponential."""
+        return jnp.exp(self.log_shape)
+
+    def profile(self, j: int, s: Float[Array, "..."]) -> Float[Array, "..."]:
+        alpha = self.alpha
+        rising = jnp.ones(())
+        for i in range(j):
+            rising = rising * -(alpha + i) / (2 * alpha)
+        return rising * jnp.exp(-(alpha + j) * jnp.log1p(s / (2 * alpha)))
+
+
+def InverseMultiquadric(lengthscale: Any = 1.0) -> RationalQuadratic:
+    """k(x, y) = (1 + s)^-1/2: the rational quadratic with alpha = 1/2."""
+    return RationalQuadratic(lengthscale, alpha=0.5)
+
+
+@partial(jax.custom_jvp, nondiff_argnums=(0, 1))
+def _matern_profile(nu: float, j: int, s: Float[Array, "..."]) -> Float[Array, "..."]:
+    z = jnp.sqrt(2 * nu * s)
+    p = int(nu - 0.5)
+    return ((-nu) ** j / (1, 1, 3, 15)[p]) * _reverse_bessel(p - j, z) * jnp.exp(-z)
+
+
+@_matern_profile.defjvp
+def _matern_profile_jvp(nu, j, primals, tangents):
+    # The derivative of a profile is the next profile: no 0/0 from differentiating a square root at s = 0.
+    (s,), (ds,) = primals, tangents
+    return _matern_profile(nu, j, s), _matern_profile(nu, j + 1, s) * ds
+
+
+def _reverse_bessel(p: int, z: Float[Array, "..."]) -> Float[Array, "..."]:
+    """theta_p(z); negative p by K_(-mu) = K_mu, i.e. theta_p = theta_(-p-1) / z^(-2p-1), set to 0 at z = 0."""
+    if p < 0:
+        safe = jnp.where(z > 0, z, 1.0)
+        return jnp.where(z > 0, _reverse_bessel(-p - 1, z) / safe ** (-2 * p - 1), 0.0)
+    theta = [jnp.ones_like(z), 1.0 + z]
+    for i in range(2, p + 1):
+        theta.append((2 * i - 1) * theta[-1] + z**2 * theta[-2])
+    return theta[p]

@@ -1,0 +1,32 @@
+"""Double precision inside the library, whatever the user's global JAX setting.
+
+Stein Gram matrices have condition numbers far beyond what float32 can hold, so every public entry runs under
+`jax.enable_x64(True)`, a context that leaves the user's configuration as it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import ParamSpec, TypeVar
+
+import jax
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def float64(function: Callable[P, R]) -> Callable[P, R]:
+    """Run `function` with JAX in float64, and restore the caller's setting afterwards.
+
+    >>> import jax.numpy as jnp
+    >>> float64(lambda: str(jnp.zeros(1).dtype))()
+    'float64'
+    """
+
+    @wraps(function)
+    def in_double_precision(*args: P.args, **kwargs: P.kwargs) -> R:
+        with jax.enable_x64(True):
+            return function(*args, **kwargs)
+
+    return in_double_precision

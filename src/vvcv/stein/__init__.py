@@ -1,0 +1,17 @@
+"""3. Zero-mean functions: Stein operators of first and second order, Stein kernels, Gram matrices, features."""
+
+from .features import count_features, exponents, polynomial_features
+from .gram import diagonal, gram, pullback
+from .kernel import SteinKernel, SteinSum, stein_terms
+
+__all__ = [
+    "SteinKernel",
+    "SteinSum",
+    "count_features",
+    "diagonal",
+    "exponents",
+    "gram",
+    "polynomial_features",
+    "pullback",
+    "stein_terms",
+]
