@@ -1,13 +1,17 @@
 """1. What is known: tasks, validation, standardisation, duplicates."""
 
 from .duplicates import Distinct, merge_duplicates
-from .standardize import Coordinates, can_whiten
+from .prepare import DIGITS, Prepared
+from .standardize import Coordinates, CoordinateSystem, can_whiten
 from .task import Task, Tasks, as_tasks
 from .validation import finite_array, require
 
 __all__ = [
+    "DIGITS",
+    "CoordinateSystem",
     "Coordinates",
     "Distinct",
+    "Prepared",
     "Task",
     "Tasks",
     "as_tasks",

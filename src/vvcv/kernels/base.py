@@ -66,6 +66,20 @@ def positive(value: Any, what: str) -> Float[Array, "..."]:
     return np.log(array)
 
 
+class _Plain(eqx.Module):
+    """A plain function as a pytree without leaves."""
+
+    function: Callable[..., Any] = eqx.field(static=True)
+
+    def __call__(self, *args: Any) -> Any:
+        return self.function(*args)
+
+
+def traceable(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A user's function as a pytree: modules keep their parameters, plain functions have none."""
+    return function if isinstance(function, eqx.Module) else _Plain(function)
+
+
 class Custom(Kernel):
     """Any kernel a user writes as a JAX function k(x, y) of two vectors; its Stein kernel is differentiated for them.
 
@@ -75,6 +89,9 @@ class Custom(Kernel):
     """
 
     function: Callable[..., Any]
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = traceable(function)
 
     def __call__(self, x: Float[Array, " d"], y: Float[Array, " d"]) -> Float[Array, ""]:
         return self.function(x, y)

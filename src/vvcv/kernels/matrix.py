@@ -13,7 +13,7 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from .base import Kernel
+from .base import Kernel, traceable
 from .coregionalization import Coregionalization
 
 
@@ -54,6 +54,9 @@ class General(MatrixKernel):
     """Any user-given K(x, y) -> (T, T), symmetric in the sense K(x, y) = K(y, x)'."""
 
     function: Callable[..., Any]
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = traceable(function)
 
     def entry(self, x, t, y, u):
         return self.function(x, y)[t, u]

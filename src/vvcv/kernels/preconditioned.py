@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from .base import Kernel, Side, positive
+from .base import Kernel, Side, positive, traceable
 from .radial import SquaredExponential
 
 
@@ -23,6 +23,10 @@ class Weighted(Kernel):
 
     kernel: Kernel
     weight: Callable[..., Any]
+
+    def __init__(self, kernel: Kernel, weight: Callable[..., Any]) -> None:
+        self.kernel = kernel
+        self.weight = traceable(weight)
 
     def __call__(self, x: Float[Array, " d"], y: Float[Array, " d"]) -> Float[Array, ""]:
         return self.weight(x) * self.weight(y) * self.kernel(x, y)
@@ -43,8 +47,7 @@ class PreconditionedSquaredExponential(Weighted):
     """k(x, y) = exp(-|x - y|^2 / (2 l^2)) / ((1 + alpha |x|^2)(1 + alpha |y|^2)) (paper, D.1)."""
 
     def __init__(self, lengthscale: Any = 1.0, alpha: Any = 0.1) -> None:
-        self.kernel = SquaredExponential(lengthscale)
-        self.weight = _Damping(positive(alpha, "The preconditioner alpha"))
+        super().__init__(SquaredExponential(lengthscale), _Damping(positive(alpha, "The preconditioner alpha")))
 
 
 class _Damping(eqx.Module):

@@ -68,10 +68,11 @@ def _square_at(weights, x, y, coincident):
 
 
 def _cross(weights, left, right):
-    """delta' diag(weights) (s_y - s_x) as one product of stacked factors plus row and column terms."""
-    x, sx, y, sy = left.points * weights, left.scores, right.points * weights, right.scores
-    mixed = jnp.concatenate([x, sx], axis=1) @ jnp.concatenate([sy, y], axis=1).T
-    return mixed - jnp.sum(x * sx, axis=1)[:, None] - jnp.sum(y * sy, axis=1)[None, :]
+    """delta' diag(weights) (s_y - s_x); weights stay on the left so that their derivative is one product per term."""
+    x, sx, y, sy = left.points, left.scores, right.points, right.scores
+    rows, columns = jnp.sum(x * sx * weights, axis=1), jnp.sum(y * sy * weights, axis=1)
+    mixed = jnp.concatenate([x * weights, sx * weights], axis=1) @ jnp.concatenate([sy, y], axis=1).T
+    return mixed - rows[:, None] - columns[None, :]
 
 
 def _along(weights, x, y, right_scores_transposed):

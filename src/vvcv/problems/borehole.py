@@ -15,7 +15,7 @@ Values = Float[np.ndarray, "n"]
 
 NAMES = ("r_w", "r", "T_u", "T_l", "H_u", "H_l", "L", "K_w")
 MEAN = np.array([0.1, 100.0, 89335.0, 89.55, 1050.0, 760.0, 1400.0, 10950.0])
-# Every second parameter of the paper's table is a variance: its Monte Carlo figures agree with no other reading.
+# Every second parameter of the paper's table is a variance, never a standard deviation.
 VARIANCE = np.array([0.0161812**2, 0.01, 20.0, 1.0, 1.0, 1.0, 10.0, 30.0])
 
 # By tensor quadrature, with r_w cut off where the models cease to exist (r_w <= 0 lies 6.2 standard deviations out).

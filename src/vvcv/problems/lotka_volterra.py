@@ -6,6 +6,7 @@
 Reference: paper, Section 5.3 and Appendix E.6, where v_2(0) lacks its exponential once; it is read as exp here.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import jax
@@ -14,14 +15,20 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from vvcv.problems.data import read_columns
-from vvcv.problems.nuts import sample_nuts
+from vvcv.problems.nuts import Chains, sample_nuts
 from vvcv.problems.ode import solve
 from vvcv.problems.precision import double_precision
 
 Points = Float[np.ndarray, "n 8"]
 Scores = Float[np.ndarray, "n 8"]
 Values = Float[np.ndarray, "n"]
-Point = Float[Array, "8"]
+Times = Float[np.ndarray, "T"]
+Abundance = Float[np.ndarray, "n T"]
+Scalar = Float[Array, ""]
+Parameters = Float[Array, "8 ..."]  # trailing axes: one orbit for each of many points
+State = Float[Array, "2 ..."]
+Orbit = Float[Array, "years 2 ..."]
+PreyByYear = Float[Array, "years n"]
 
 NAMES = ("alpha", "beta", "delta", "gamma", "v_1(0)", "v_2(0)", "sigma_1", "sigma_2")  # each on the log scale
 PRIOR_MEAN = np.array([0.0, -3.0, -3.0, 0.0, np.log(10.0), np.log(10.0), -1.0, -1.0])
@@ -43,7 +50,8 @@ ADDITIONAL_TASK_TIMES = {
     10: (1914.0, 1914.2, 1914.4, 1914.6, 1914.8, 1915.0, 1915.2, 1915.4, 1915.6, 1915.8),
 }
 
-# Chains start near the posterior's bulk: from the prior's mean, an orbit of the wrong period is a local optimum.
+# Chains start near the posterior's bulk: from the prior's mean, ascent ends in a second mode, an orbit of too short a
+# period, whose log density is lower by 40 (so that it holds no mass worth the visit).
 _START = np.log([0.55, 0.028, 0.024, 0.8, 34.0, 5.9, 0.25, 0.25])
 _START_SD = 0.1
 # Steps per year: error of the log posterior near 1e-8 in the bulk.
@@ -57,30 +65,35 @@ class Draws(NamedTuple):
     scores: Scores
 
 
-def sample(seed: int, n_draws: int, n_chains: int = 4, warmup: int = 1000) -> Draws:
+def sample(seed: int, n_draws: int, n_chains: int = 4, warmup: int = 500) -> Draws:
     """n_chains * n_draws posterior points by NUTS; `points.reshape(n_chains, n_draws, 8)` has the chains apart."""
+    chains = sample_chains(seed, n_draws, n_chains, warmup)
+    return Draws(chains.points.reshape(-1, _START.size), chains.scores.reshape(-1, _START.size))
+
+
+def sample_chains(seed: int, n_draws: int, n_chains: int = 4, warmup: int = 500) -> Chains:
+    """The same draws with the chains apart, and which of them ended in a divergence."""
     if n_draws < 1 or n_chains < 1:
         raise ValueError(f"n_draws and n_chains must be at least 1; found {n_draws} and {n_chains}; raise them.")
     with double_precision():
         key, start_key = jax.random.split(jax.random.key(seed))
-        start = _START + _START_SD * jax.random.normal(start_key, (n_chains, _START.size))
-        points, scores, _ = sample_nuts(key, _log_posterior_and_score, start, n_draws, warmup)
-    return Draws(*(np.asarray(a).reshape(-1, _START.size) for a in (points, scores)))
+        start = jnp.asarray(_START) + _START_SD * jax.random.normal(start_key, (n_chains, _START.size))
+        return sample_nuts(key, _log_posterior_and_score, start, n_draws, warmup)
 
 
 @double_precision()
 def log_posterior(points: Points) -> Values:
     """Log density of the posterior on R^8, up to a constant."""
-    return np.asarray(_log_posterior_batch(_rows(points)))
+    return np.array(_log_posterior_batch(_rows(points)))
 
 
 @double_precision()
 def score(points: Points) -> Scores:
     """Gradient of the log posterior."""
-    return np.asarray(_score_batch(_rows(points)))
+    return np.array(_score_batch(_rows(points)))
 
 
-def abundance(points: Points, times: tuple[float, ...] | Float[np.ndarray, "T"]) -> Float[np.ndarray, "n T"]:
+def abundance(points: Points, times: Sequence[float] | Times) -> Abundance:
     """Number of hares v_1, in thousands, at the given times in years (1900 or later)."""
     times = np.atleast_1d(np.asarray(times, dtype=np.float64))
     if times.ndim != 1 or not np.all(times >= YEARS[0]):
@@ -95,27 +108,28 @@ def abundance(points: Points, times: tuple[float, ...] | Float[np.ndarray, "T"])
 def _rows(points: Points) -> Points:
     points = np.asarray(points, dtype=np.float64)
     if points.ndim != 2 or points.shape[1] != len(NAMES):
-        raise ValueError(f"points must have shape (n, 8); found {points.shape}; pass {', '.join(NAMES)} on the log scale.")
+        raise ValueError(f"points must have shape (n, 8); found {points.shape}; pass one row for each point.")
     return points
 
 
-def _orbit(x: Float[Array, "8 ..."], years: Float[Array, "times"]) -> Float[Array, "times 2 ..."]:
+def _orbit(x: Parameters, years: Times) -> Orbit:
     alpha, beta, delta, gamma = jnp.exp(x[:4])
 
-    def field(v: Float[Array, "2 ..."]) -> Float[Array, "2 ..."]:
+    def field(v: State) -> State:
         return jnp.stack([(alpha - beta * v[1]) * v[0], (delta * v[0] - gamma) * v[1]])
 
     return solve(field, jnp.exp(x[4:6]), years, _STEPS)
 
 
-def _log_posterior(x: Point) -> Float[Array, ""]:
+def _log_posterior(x: Parameters) -> Scalar:
     log_sd = x[6:]
     residual = (np.log(OBSERVATIONS) - jnp.log(_orbit(x, YEARS))) / jnp.exp(log_sd)
     log_likelihood = -0.5 * jnp.sum(residual**2) - YEARS.size * jnp.sum(log_sd)
     return log_likelihood - 0.5 * jnp.sum(((x - PRIOR_MEAN) / PRIOR_SD) ** 2)
 
 
-def _log_posterior_and_score(x: Point) -> tuple[Float[Array, ""], Point]:
+@jax.jit
+def _log_posterior_and_score(x: Parameters) -> tuple[Scalar, Parameters]:
     # Forward mode: with eight inputs it costs half of reverse mode through the solver, and stores nothing.
     gradient, value = jax.jacfwd(lambda x: (_log_posterior(x),) * 2, has_aux=True)(x)
     return value, gradient
@@ -126,5 +140,5 @@ _score_batch = jax.jit(jax.vmap(lambda x: _log_posterior_and_score(x)[1]))
 
 
 @jax.jit
-def _prey(points: Float[Array, "n 8"], grid: Float[Array, "times"]) -> Float[Array, "times n"]:
-    return _orbit(points.T, grid)[:, 0]
+def _prey(points: Points, years: Times) -> PreyByYear:
+    return _orbit(jnp.asarray(points).T, years)[:, 0]

@@ -8,6 +8,8 @@ that is sampled (paper, Appendices E.5 and E.6), and every chain of a batch does
 """
 
 from collections.abc import Callable
+from functools import reduce
+from operator import add
 
 import jax
 import jax.numpy as jnp
@@ -16,6 +18,7 @@ from jaxtyping import Array, Float
 
 State = Float[Array, "..."]
 States = Float[Array, "times ..."]
+Scalar = Float[Array, ""]
 Times = Float[np.ndarray, "times"] | Float[Array, "times"]
 
 _A = (
@@ -32,7 +35,7 @@ _B = (11 / 120, 0, 27 / 40, 27 / 40, -4 / 15, -4 / 15, 11 / 120)
 def solve(field: Callable[[State], State], initial: State, times: Times, steps: int) -> States:
     """States at `times`, the first of which is the time of `initial`, by `steps` equal steps between neighbours."""
 
-    def interval(state: State, duration: Float[Array, ""]) -> tuple[State, State]:
+    def interval(state: State, duration: Scalar) -> tuple[State, State]:
         def step(u: State, _: None) -> tuple[State, None]:
             return runge_kutta_step(field, u, duration / steps), None
 
@@ -43,7 +46,7 @@ def solve(field: Callable[[State], State], initial: State, times: Times, steps: 
     return jnp.concatenate([initial[None], states])
 
 
-def runge_kutta_step(field: Callable[[State], State], state: State, h: Float[Array, ""]) -> State:
+def runge_kutta_step(field: Callable[[State], State], state: State, h: Scalar) -> State:
     """One step of length h."""
     slopes = [field(state)]
     for row in _A:
@@ -52,4 +55,4 @@ def runge_kutta_step(field: Callable[[State], State], state: State, h: Float[Arr
 
 
 def _combine(weights: tuple[float, ...], slopes: list[State]) -> State:
-    return sum(w * k for w, k in zip(weights, slopes, strict=True) if w)
+    return reduce(add, (w * k for w, k in zip(weights, slopes, strict=True) if w))

@@ -14,13 +14,13 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, Float
 
 # Near the step that makes a Gaussian proposal forget its start (e^2 = 2), short of where acceptance falls off.
 STEP = 1.2
 
 PerChain = Float[Array, "chains"]
-Accepted = Bool[Array, "chains"]
+Temperatures = Float[np.ndarray, "chains"]
 
 
 class Density(NamedTuple):
@@ -33,7 +33,7 @@ class Density(NamedTuple):
 
 
 class _Target(NamedTuple):
-    temperatures: Float[np.ndarray, "chains"]
+    temperatures: PerChain
     mean: float
     sd: float
 
@@ -51,14 +51,14 @@ def run_population(
     key: Array,
     density: Callable[[PerChain], Density],
     start: PerChain,
-    temperatures: Float[np.ndarray, "chains"],
+    temperatures: Temperatures,
     prior: tuple[float, float],
     n_samples: int,
     warmup: int,
     thin: int,
 ) -> Density:
     """States (n_samples, chains) after `warmup` sweeps, `thin` sweeps apart; `prior` is (mean, sd)."""
-    target = _Target(temperatures, *prior)
+    target = _Target(jnp.asarray(temperatures), *prior)
 
     def draw(state: Density, step: tuple[Array, Array]) -> tuple[Density, Density]:
         # Keys by counter: the number of sweeps stays a run-time value, so that changing it does not compile anew.
@@ -92,9 +92,9 @@ def _move(key: Array, state: Density, density: Callable[[PerChain], Density], ta
     return jax.tree.map(lambda new, old: jnp.where(accept, new, old), proposed, state)
 
 
-def _swap(key: Array, state: Density, temperatures: Float[np.ndarray, "chains"], parity: int) -> Density:
+def _swap(key: Array, state: Density, temperatures: PerChain, parity: int) -> Density:
     likelihood = state.log_likelihood
-    log_ratio = np.diff(temperatures) * (likelihood[:-1] - likelihood[1:])
+    log_ratio = jnp.diff(temperatures) * (likelihood[:-1] - likelihood[1:])
     lower = np.arange(log_ratio.size)
     accept = (jnp.log(jax.random.uniform(key, log_ratio.shape)) < log_ratio) & (lower % 2 == parity)
     order = jnp.arange(temperatures.size) + jnp.pad(accept, (0, 1)) - jnp.pad(accept, (1, 0)).astype(int)

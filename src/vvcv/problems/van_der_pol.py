@@ -7,6 +7,7 @@ Points are z, on the whole real line, and scores are those of the density of z.
 Reference: paper, Section 5.2 and Appendix E.5 (which writes the same target as a density of x).
 """
 
+from functools import partial
 from typing import NamedTuple
 
 import jax
@@ -22,6 +23,12 @@ from vvcv.problems.precision import double_precision
 Points = Float[np.ndarray, "n 1"]
 Scores = Float[np.ndarray, "n 1"]
 Values = Float[np.ndarray, "n"]
+LadderPoints = Float[np.ndarray, "31 n 1"]
+LadderScores = Float[np.ndarray, "31 n 1"]
+LadderValues = Float[np.ndarray, "31 n"]
+Line = Float[Array, "n"]  # z of n chains or points
+State = Float[Array, "2 n"]
+Solution = Float[Array, "11 n"]
 
 _FACTS = read_json("van_der_pol.json")
 TIMES = np.array(_FACTS["times"], dtype=np.float64)
@@ -43,13 +50,13 @@ _STEPS = 80
 class Ladder(NamedTuple):
     """Draws from all power posteriors; the score at temperature t is t * scores_likelihood + scores_prior."""
 
-    points: Float[np.ndarray, "31 n 1"]
-    log_likelihood: Float[np.ndarray, "31 n"]
-    scores_likelihood: Float[np.ndarray, "31 n 1"]
-    scores_prior: Float[np.ndarray, "31 n 1"]
+    points: LadderPoints
+    log_likelihood: LadderValues
+    scores_likelihood: LadderScores
+    scores_prior: LadderScores
 
     @property
-    def scores(self) -> Float[np.ndarray, "31 n 1"]:
+    def scores(self) -> LadderScores:
         """The score of each draw under its own power posterior."""
         return TEMPERATURES[:, None, None] * self.scores_likelihood + self.scores_prior
 
@@ -61,7 +68,7 @@ def sample_ladder(seed: int, n_samples: int, warmup: int = 200, thin: int = 5) -
         raise ValueError(f"n_samples and thin must be at least 1 and warmup at least 0; found {found}; raise them.")
     with double_precision():
         draws = _run(jax.random.key(seed), n_samples, warmup, thin)
-    points, log_likelihood, gradient, _ = (np.ascontiguousarray(np.asarray(field).T) for field in draws)
+    points, log_likelihood, gradient, _ = (np.ascontiguousarray(np.array(field).T) for field in draws)
     points = points[..., None]
     return Ladder(points, log_likelihood, gradient[..., None], score_prior(points))
 
@@ -69,13 +76,13 @@ def sample_ladder(seed: int, n_samples: int, warmup: int = 200, thin: int = 5) -
 @double_precision()
 def log_likelihood(points: Points) -> Values:
     """log p(y | z), normalising constant of the eleven observations included."""
-    return np.asarray(_density(_column(points)).log_likelihood)
+    return np.array(_density(_column(points)).log_likelihood)
 
 
 @double_precision()
 def score_likelihood(points: Points) -> Scores:
     """Derivative of log p(y | z) in z."""
-    return np.asarray(_density(_column(points)).gradient)[:, None]
+    return np.array(_density(_column(points)).gradient)[:, None]
 
 
 def log_prior(points: Points) -> Values:
@@ -101,7 +108,7 @@ def _column(points: Points) -> Values:
 
 
 @jax.jit
-def _density(z: Float[Array, "n"]) -> Density:
+def _density(z: Line) -> Density:
     """Log-likelihood, its derivative and the Fisher information, from u_1 and its sensitivity du_1 / dz."""
     u, sensitivity = jax.jvp(_observed, (z,), (jnp.ones_like(z),))
     residual = (OBSERVATIONS[:, None] - u) / SIGMA
@@ -114,18 +121,18 @@ def _density(z: Float[Array, "n"]) -> Density:
     )
 
 
-def _observed(z: Float[Array, "n"]) -> Float[Array, "11 n"]:
+def _observed(z: Line) -> Solution:
     """u_1 at the observation times."""
     x = jnp.exp(z)
 
-    def field(u: Float[Array, "2 n"]) -> Float[Array, "2 n"]:
+    def field(u: State) -> State:
         return jnp.stack([u[1], x * (1 - u[0] ** 2) * u[1] - u[0]])
 
     initial = jnp.stack([jnp.full_like(z, value) for value in INITIAL_STATE])
     return solve(field, initial, TIMES, _STEPS)[:, 0]
 
 
-@jax.jit(static_argnums=1)
+@partial(jax.jit, static_argnums=1)
 def _run(key: Array, n_samples: int, warmup: int, thin: int) -> Density:
     key, start_key = jax.random.split(key)
     start = PRIOR_MEAN + PRIOR_SD * jax.random.normal(start_key, TEMPERATURES.shape)

@@ -1,10 +1,11 @@
 """3. Zero-mean functions: Stein operators of first and second order, Stein kernels, Gram matrices, features."""
 
 from .features import count_features, exponents, polynomial_features
-from .gram import diagonal, gram, pullback
+from .grams import Gram, diagonal, gram, pullback
 from .kernel import SteinKernel, SteinSum, stein_terms
 
 __all__ = [
+    "Gram",
     "SteinKernel",
     "SteinSum",
     "count_features",

@@ -50,6 +50,10 @@ class SteinKernel(eqx.Module):
         axes = jnp.ones(d) if self.log_axes is None else jnp.broadcast_to(jnp.exp(self.log_axes), (d,))
         return _block(self.kernel, self.order, axes, left, right)
 
+    def with_kernel(self, kernel: Kernel | MatrixKernel) -> SteinKernel:
+        """The same operator on another kernel."""
+        return eqx.tree_at(lambda s: s.kernel, self, kernel)
+
     def __add__(self, other: SteinKernel | SteinSum) -> SteinSum:
         return SteinSum((*stein_terms(self), *stein_terms(other)))
 

@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import Float
 
 Column = Float[np.ndarray, "rows"]
+Points = Float[np.ndarray, "n d"]
 
 
 def read_json(name: str) -> dict[str, Any]:
@@ -25,7 +26,7 @@ def read_columns(name: str) -> dict[str, Column]:
     return dict(zip(header, np.array(rows, dtype=np.float64).T, strict=True))
 
 
-def read_points(name: str) -> Float[np.ndarray, "..."]:
+def read_points(name: str) -> Points:
     """The array `points` of a NumPy archive."""
     with files(__name__).joinpath(name).open("rb") as file, np.load(file) as archive:
         return archive["points"]

@@ -1,0 +1,93 @@
+"""The exact system W c = y - A beta with beta solved jointly: N unknowns where Theorem 4.1 has N T.
+
+    beta = (A' W^-1 A)^-1 A' W^-1 y,   cov beta = (A' W^-1 A)^-1,   W = K_0 + noise
+    P = W^-1 - W^-1 A (A' W^-1 A)^-1 A' W^-1,   c = P y
+
+One Cholesky factorisation serves the solution; the inverse, needed for gradients and leave-one-out, is LAPACK's potri
+in the same memory.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+from jaxtyping import Float
+from scipy.linalg import LinAlgError, cho_solve, cholesky, solve_triangular
+from scipy.linalg.blas import dsyrk
+from scipy.linalg.lapack import dpotrf, dpotri, dpotrs
+
+
+class DenseSystem:
+    """Solution of the joint linear system for one covariance matrix W, whose memory it takes over.
+
+    >>> system = DenseSystem(np.diag([1.0, 1.0, 2.0]), np.ones((3, 1)), np.array([1.0, 3.0, 2.0]))
+    >>> system.coefficients
+    array([2.])
+    """
+
+    def __init__(
+        self, covariance: Float[np.ndarray, "N N"], columns: Float[np.ndarray, "N q"], values: Float[np.ndarray, " N"]
+    ) -> None:
+        # The transpose of a row-major array is column-major, as LAPACK wants it: no copy.
+        self._factor, info = dpotrf(covariance.T, lower=1, overwrite_a=1, clean=0)
+        if info != 0:
+            raise LinAlgError(f"The covariance matrix is not positive definite (leading minor {info}).")
+        self._columns = columns
+        self.values = values
+        solved, _ = dpotrs(self._factor, np.column_stack([columns, values]), lower=1)
+        whitened, target = solved[:, :-1], solved[:, -1]
+        self._normal = cholesky(columns.T @ whitened, lower=True)
+        self.coefficients = cho_solve((self._normal, True), columns.T @ target)
+        self.weights = target - whitened @ self.coefficients
+        self._reducer = solve_triangular(self._normal, whitened.T, lower=True).T
+        self._log_determinant = 2 * float(np.sum(np.log(np.diag(self._factor))))
+
+    @cached_property
+    def covariance(self) -> Float[np.ndarray, "q q"]:
+        """Covariance of the coefficients under the model."""
+        return cho_solve((self._normal, True), np.eye(len(self.coefficients)))
+
+    def restricted_likelihood(self) -> float:
+        """Minus the log restricted likelihood, (y'Py + log|W| + log|A'W^-1 A|) / 2, without its constant."""
+        normal = 2 * float(np.sum(np.log(np.diag(self._normal))))
+        return 0.5 * (float(self.values @ self.weights) + self._log_determinant + normal)
+
+    def restricted_likelihood_cotangent(self) -> Float[np.ndarray, "N N"]:
+        """d(restricted likelihood)/dW = (P - P y (P y)') / 2; only the upper triangle (row-major) is meaningful."""
+        update = np.column_stack([self._reducer, self.weights])
+        return dsyrk(-0.5, update, beta=0.5, c=self._take_inverse(), lower=1, overwrite_c=1).T
+
+    def leave_one_out(self) -> tuple[Float[np.ndarray, " N"], Float[np.ndarray, " N"]]:
+        """Residual and variance of each value predicted from all others: P y / diag P and 1 / diag P."""
+        diagonal = self._projection_diagonal
+        return self.weights / diagonal, 1.0 / diagonal
+
+    def leave_one_out_likelihood(self) -> float:
+        """Minus the log predictive density of each value given the others, summed."""
+        residual, variance = self.leave_one_out()
+        return 0.5 * float(np.sum(np.log(variance) + residual**2 / variance))
+
+    def leave_one_out_cotangent(self) -> Float[np.ndarray, "N N"]:
+        """d(leave-one-out likelihood)/dW, symmetric; from dP = -P dW P."""
+        p, a = self._projection(), self.weights
+        diagonal = np.diag(p).copy()
+        weight = -0.5 / diagonal - 0.5 * (a / diagonal) ** 2
+        pulled = p @ (a / diagonal)
+        return -(p * weight) @ p - 0.5 * (np.outer(pulled, a) + np.outer(a, pulled))
+
+    @cached_property
+    def _projection_diagonal(self) -> Float[np.ndarray, " N"]:
+        inverse, _ = dpotri(self._factor, lower=1)
+        return np.diag(inverse) - np.sum(self._reducer**2, axis=1)
+
+    def _projection(self) -> Float[np.ndarray, "N N"]:
+        inverse, _ = dpotri(self._factor, lower=1)
+        inverse = np.tril(inverse)
+        return inverse + np.tril(inverse, -1).T - self._reducer @ self._reducer.T
+
+    def _take_inverse(self) -> Float[np.ndarray, "N N"]:
+        """W^-1 in place of the factor, which is gone afterwards."""
+        inverse, _ = dpotri(self._factor, lower=1, overwrite_c=1)
+        del self._factor
+        return inverse

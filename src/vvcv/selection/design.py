@@ -1,0 +1,100 @@
+"""What a fit sees: rows in standard coordinates, in an order of its own, with the columns that stand for the means.
+
+    values = A beta + g(x) + noise,   A = [task indicators | Stein images of polynomials, task by task]
+
+The first T columns of A are the indicators, so the first T coefficients are the expectations (paper, eq. 6).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from jaxtyping import Float
+from scipy.linalg import qr, solve_triangular
+
+from ..kernels import Side
+from ..stein import Gram, polynomial_features
+
+
+@dataclass(frozen=True, eq=False)
+class Design:
+    """Rows of all tasks, sorted by task.
+
+    Multiplicities count relative to their mean in each task, so that doubling a whole data set changes nothing.
+    """
+
+    side: Side
+    values: Float[np.ndarray, " N"]
+    multiplicity: Float[np.ndarray, " N"]
+    columns: Float[np.ndarray, "N q"]
+    tasks: int
+
+    @classmethod
+    def build(cls, side: Side, values: np.ndarray, multiplicity: np.ndarray, tasks: int, degree: int = 0) -> Design:
+        """A design with task indicators and, for degree > 0, semi-exact polynomial columns for every task."""
+        indicators = (side.task[:, None] == np.arange(tasks)[None, :]).astype(float)
+        design = cls(side, values, multiplicity, indicators, tasks)
+        return design.with_polynomials(degree) if degree else design
+
+    @property
+    def size(self) -> int:
+        """Number of rows N."""
+        return len(self.values)
+
+    @cached_property
+    def gram(self) -> Gram:
+        """The Gram matrix of the rows, for any kernel."""
+        return Gram(self.side)
+
+    @cached_property
+    def noise_weight(self) -> Float[np.ndarray, " N"]:
+        """By how much each row multiplies its task's noise variance: mean multiplicity over its own."""
+        counts = np.bincount(self.side.task, minlength=self.tasks)
+        mean = np.bincount(self.side.task, weights=self.multiplicity, minlength=self.tasks) / counts
+        return mean[self.side.task] / self.multiplicity
+
+    def rows(self, task: int) -> np.ndarray:
+        """Indices of the rows of one task."""
+        return np.flatnonzero(self.side.task == task)
+
+    def only(self, task: int) -> Design:
+        """The design of one task alone, with its indicator as the only column."""
+        rows = self.rows(task)
+        side = Side(self.side.points[rows], self.side.scores[rows], np.zeros(rows.size, dtype=int))
+        return Design.build(side, self.values[rows], self.multiplicity[rows], 1)
+
+    def with_polynomials(self, degree: int) -> Design:
+        """Add the Stein images of all monomials up to `degree`, separately for every task."""
+        blocks = [self.columns[:, : self.tasks]]
+        for task in range(self.tasks):
+            rows = self.rows(task)
+            basis, _ = orthonormal_features(self.side.points[rows], self.side.scores[rows], degree)
+            block = np.zeros((self.size, basis.shape[1]))
+            block[rows] = basis
+            blocks.append(block)
+        return replace(self, columns=np.hstack(blocks))
+
+
+def orthonormal_features(
+    points: Float[np.ndarray, "n d"], scores: Float[np.ndarray, "n d"], degree: int
+) -> tuple[Float[np.ndarray, "n q"], Float[np.ndarray, "p q"]]:
+    """Polynomial Stein features times a matrix that makes them well conditioned, and that matrix.
+
+    Columns that depend linearly on the constant and the others (rank-deficient points) are left out.
+    """
+    features = polynomial_features(points, scores, degree)
+    scale = np.sqrt(np.mean(features**2, axis=0))
+    scale = np.where(scale > 0, scale, 1.0)
+    with_constant = np.hstack([np.ones((len(points), 1)), features / scale])
+    centred = with_constant[:, 1:] - with_constant[:, 1:].mean(axis=0)
+    _, triangle, order = qr(centred, mode="economic", pivoting=True)
+    pivots = np.abs(np.diag(triangle))
+    rank = int(np.sum(pivots > 1e-10 * max(pivots[0], 1e-300))) if pivots.size else 0
+    kept = np.sort(order[:rank])
+    upper = qr(with_constant[:, 1:][:, kept], mode="economic")[1] / np.sqrt(len(points))
+    transform = np.zeros((features.shape[1], rank))
+    transform[kept] = solve_triangular(upper, np.eye(rank)) if rank else np.zeros((0, 0))
+    transform /= scale[:, None]
+    return features @ transform, transform

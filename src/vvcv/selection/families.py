@@ -1,0 +1,75 @@
+"""Starting models: the radial families a kernel is chosen from, and the shapes a model may have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import equinox as eqx
+import numpy as np
+from jaxtyping import Float
+
+from ..kernels import Full, Matern, Own, Radial, RationalQuadratic, Separable, SquaredExponential
+from ..stein import SteinKernel, SteinSum, diagonal
+from .design import Design
+from .model import Model
+
+Family = Callable[[Float[np.ndarray, " d"]], Radial]
+
+#: From smooth to rough; the first is tried with every shape, the others from its optimum.
+FAMILIES: dict[str, Family] = {
+    "squared-exponential": SquaredExponential,
+    "rational-quadratic": lambda lengthscale: RationalQuadratic(lengthscale, alpha=2.0),
+    "matern-7/2": lambda lengthscale: Matern(lengthscale, nu=3.5),
+    "matern-5/2": lambda lengthscale: Matern(lengthscale, nu=2.5),
+    "matern-3/2": lambda lengthscale: Matern(lengthscale, nu=1.5),
+}
+
+START_NOISE = 1e-6
+
+
+def scalar_model(family: str, design: Design, lengthscale: float, order: int = 1) -> Model:
+    """One kernel for one task."""
+    return _unit_variance(Model(_stein(family, design, lengthscale, order), np.full(design.tasks, START_NOISE)), design)
+
+
+def separable_model(family: str, design: Design, lengthscale: float, tasks_covariance: np.ndarray, order: int = 1) -> Model:
+    """B k(x, y) with a full B (special case I)."""
+    scalar = _stein(family, design, lengthscale, order)
+    joint = eqx.tree_at(lambda s: s.kernel, scalar, Separable(Full(tasks_covariance), scalar.kernel))
+    return _unit_variance(Model(joint, np.full(design.tasks, START_NOISE)), design)
+
+
+def shared_and_own(shared: Model, own: list[Model], shared_part: float, own_part: float) -> Model:
+    """B k_0 + diag(k_t): the separable model and each task's own, weighted, as one start."""
+    joint = _scale(shared.kernel, shared_part)
+    terms = [joint]
+    for task, model in enumerate(own):
+        term = _scale(model.kernel, own_part)
+        terms.append(eqx.tree_at(lambda s: s.kernel, term, Own(term.kernel, task)))
+    return eqx.tree_at(lambda m: m.kernel, shared, SteinSum(tuple(terms)))
+
+
+def change_family(model: Model, family: str) -> Model:
+    """The same model with every radial kernel replaced by one of another family at the same lengthscales."""
+
+    def replace(node):
+        return FAMILIES[family](np.exp(node.log_lengthscale)) if isinstance(node, Radial) else node
+
+    import jax
+
+    return jax.tree.map(replace, model, is_leaf=lambda node: isinstance(node, Radial))
+
+
+def _stein(family: str, design: Design, lengthscale: float, order: int) -> SteinKernel:
+    d = design.side.points.shape[1]
+    return SteinKernel(FAMILIES[family](np.full(d, lengthscale)), order, np.ones(d))
+
+
+def _scale(kernel: SteinKernel, factor: float) -> SteinKernel:
+    return eqx.tree_at(lambda s: s.log_axes, kernel, kernel.log_axes + np.log(factor))
+
+
+def _unit_variance(model: Model, design: Design) -> Model:
+    """Scale the axes so that the kernel's mean variance is one, that of standardised values."""
+    mean = float(np.mean(diagonal(model.kernel, design.side)))
+    return eqx.tree_at(lambda m: m.kernel, model, _scale(model.kernel, 1.0 / mean))

@@ -1,0 +1,133 @@
+"""Parametric spaces of control variates, as seen at given rows of data (paper, section 2, "Parametric Spaces").
+
+A space maps parameters theta and a task matrix B to each row's own output g_theta(x_i)_(t_i). Linear spaces do so by
+a matrix, g = Psi(B) theta, from which every closed form follows; other spaces need only be differentiable.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int
+
+Penalty = Literal["rkhs", "euclidean"]
+
+
+class Space(eqx.Module):
+    """What selection asks of a parametric space: a start, the values at rows, and a squared norm."""
+
+    task: Int[Array, " n"]
+
+    def initial(self) -> Any:
+        """The parameters to start from (theta = 0, no control variate, where the space has such a point)."""
+        raise NotImplementedError
+
+    def output(self, theta: Any, b: Float[Array, "T T"], rows: Int[Array, " m"] | None = None) -> Float[Array, " m"]:
+        """g_theta(x_i)_(t_i) at the given rows, or at all of them."""
+        raise NotImplementedError
+
+    def penalty(self, theta: Any, b: Float[Array, "T T"], kind: Penalty) -> Float[Array, ""]:
+        """||g_theta||^2: the norm of the Stein RKHS, or the Euclidean norm of theta (paper, eq. 6 and A.2)."""
+        if kind == "rkhs":
+            raise ValueError(
+                f"The norm of a Stein RKHS exists for kernel variates only, but this is a {type(self).__name__}. "
+                'Use penalty="euclidean".'
+            )
+        return sum(jnp.sum(leaf**2) for leaf in jax.tree.leaves(theta))
+
+
+class LinearSpace(Space):
+    """A space that is linear in theta: g = Psi(B) vec(theta)."""
+
+    def expand(self, b: Float[Array, "T T"]) -> Float[Array, "n p"]:
+        """Psi(B)."""
+        raise NotImplementedError
+
+    def inner(self, b: Float[Array, "T T"]) -> Float[Array, "p p"]:
+        """The matrix of the RKHS norm, ||g||^2 = vec(theta)' inner vec(theta)."""
+        raise NotImplementedError
+
+
+class ReducedSpace(LinearSpace):
+    """One scalar per observation: g(x_i) = sum_j B_(t_i t_j) K_ij c_j.
+
+    The loss sees output t at the points of task t only, so the minimiser of Theorem 4.1 lies in this span: N unknowns
+    instead of N T.
+    """
+
+    gram: Float[Array, "n N"]
+    centre_task: Int[Array, " N"]
+
+    def initial(self) -> Float[Array, " N"]:
+        return jnp.zeros(self.centre_task.shape, self.gram.dtype)
+
+    def output(self, theta, b, rows=None):
+        gram, task = (self.gram, self.task) if rows is None else (self.gram[rows], self.task[rows])
+        # One column per task of the centres, then the row's own mixture: no expanded copy of B.
+        by_task = gram @ (theta[:, None] * (self.centre_task[:, None] == jnp.arange(b.shape[0])))
+        return jnp.sum(b[task] * by_task, axis=1)
+
+    def penalty(self, theta, b, kind):
+        return theta @ self.output(theta, b) if kind == "rkhs" else super().penalty(theta, b, kind)
+
+    def expand(self, b):
+        return b[self.task][:, self.centre_task] * self.gram
+
+    def inner(self, b):
+        return self.expand(b)
+
+
+class FeatureSpace(LinearSpace):
+    """A coefficient in R^T per feature: g(x_i) = sum_u B_(t_i u) sum_k F_u[i, k] theta_ku.
+
+    With kernel features F_u[i, j] = K_0(x_i, x_j)_(t_i u) / B_(t_i u) this is the paper's parametrisation (eq. 7);
+    with Stein images of a basis it is eq. (vv-linear-CV). One target: F_u is the same for all u, and stored once.
+    With `shared`, theta_ku = theta_k for all u, the letter of eq. (vv-linear-CV).
+    """
+
+    features: Float[Array, "U n q"]
+    products: Float[Array, "U U q q"] | None = None
+    shared: bool = eqx.field(static=True, default=False)
+    tasks: int = eqx.field(static=True, default=1)
+
+    def initial(self) -> Float[Array, "q T"]:
+        return jnp.zeros((self.features.shape[2], 1 if self.shared else self.tasks), self.features.dtype)
+
+    def output(self, theta, b, rows=None):
+        features, task = (self.features, self.task) if rows is None else (self.features[:, rows], self.task[rows])
+        if features.shape[0] == 1:
+            by_task = features[0] @ theta
+        else:
+            theta = jnp.broadcast_to(theta, (theta.shape[0], self.tasks))
+            by_task = jnp.einsum("unq,qu->nu", features, theta)
+        return jnp.sum(b[task] * by_task, axis=1)
+
+    def penalty(self, theta, b, kind):
+        if kind == "euclidean":
+            return super().penalty(theta, b, kind)
+        products = self._products()
+        theta = jnp.broadcast_to(theta, (theta.shape[0], self.tasks))
+        if products.shape[0] == 1:
+            return jnp.sum(b * (theta.T @ products[0, 0] @ theta))
+        return jnp.einsum("uv,ju,uvjk,kv->", b, theta, products, theta)
+
+    def expand(self, b):
+        mixed = jnp.moveaxis(self.features, 0, 2) * b[self.task][:, None, :]
+        mixed = jnp.broadcast_to(mixed, (*mixed.shape[:2], self.tasks))
+        return mixed.sum(axis=2) if self.shared else mixed.reshape(mixed.shape[0], -1)
+
+    def inner(self, b):
+        blocks = jnp.moveaxis(self._products(), (0, 1), (1, 3)) * b[None, :, None, :]
+        if self.shared:
+            return blocks.sum(axis=(1, 3))
+        return blocks.reshape(blocks.shape[0] * self.tasks, -1)
+
+    def _products(self) -> Float[Array, "U U q q"]:
+        if self.products is None:
+            raise ValueError(
+                'The norm of a Stein RKHS exists for kernel variates only. Use penalty="euclidean" for a basis.'
+            )
+        return self.products
