@@ -16,7 +16,7 @@ from jaxtyping import Float
 from scipy.linalg import cho_factor, cho_solve
 
 from ..precision import float64
-from .linear import joint_solution, reduced_space
+from .closed_form import joint_solution, reduced_space
 from .problem import Problem
 
 

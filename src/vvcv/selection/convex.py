@@ -16,7 +16,7 @@ import numpy as np
 from jaxtyping import Float
 
 from ..precision import float64
-from .linear import joint_solution, reduced_space
+from .closed_form import joint_solution, reduced_space
 from .problem import Problem
 
 

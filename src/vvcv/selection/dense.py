@@ -4,7 +4,8 @@
     P = W^-1 - W^-1 A (A' W^-1 A)^-1 A' W^-1,   c = P y
 
 One Cholesky factorisation serves the solution; the inverse, needed for gradients and leave-one-out, is LAPACK's potri
-in the same memory.
+in the same memory. Values may have several columns: integrands on shared points under one covariance, where W stands
+for B kron W with any B (the estimates do not depend on it).
 """
 
 from __future__ import annotations
@@ -27,41 +28,48 @@ class DenseSystem:
     """
 
     def __init__(
-        self, covariance: Float[np.ndarray, "N N"], columns: Float[np.ndarray, "N q"], values: Float[np.ndarray, " N"]
+        self,
+        covariance: Float[np.ndarray, "N N"],
+        columns: Float[np.ndarray, "N q"],
+        values: Float[np.ndarray, "N *m"],
     ) -> None:
         # The transpose of a row-major array is column-major, as LAPACK wants it: no copy.
         self._factor, info = dpotrf(covariance.T, lower=1, overwrite_a=1, clean=0)
         if info != 0:
             raise LinAlgError(f"The covariance matrix is not positive definite (leading minor {info}).")
-        self._columns = columns
         self.values = values
+        q = columns.shape[1]
         solved, _ = dpotrs(self._factor, np.column_stack([columns, values]), lower=1)
-        whitened, target = solved[:, :-1], solved[:, -1]
+        whitened, target = solved[:, :q], solved[:, q:]
         self._normal = cholesky(columns.T @ whitened, lower=True)
-        self.coefficients = cho_solve((self._normal, True), columns.T @ target)
-        self.weights = target - whitened @ self.coefficients
+        coefficients = cho_solve((self._normal, True), columns.T @ target)
+        weights = target - whitened @ coefficients
+        self.coefficients = coefficients if values.ndim == 2 else coefficients[:, 0]
+        self.weights = weights if values.ndim == 2 else weights[:, 0]
         self._reducer = solve_triangular(self._normal, whitened.T, lower=True).T
         self._log_determinant = 2 * float(np.sum(np.log(np.diag(self._factor))))
 
     @cached_property
     def covariance(self) -> Float[np.ndarray, "q q"]:
-        """Covariance of the coefficients under the model."""
+        """Covariance of the coefficients under the model (of each column of values, for unit B)."""
         return cho_solve((self._normal, True), np.eye(len(self.coefficients)))
 
     def restricted_likelihood(self) -> float:
         """Minus the log restricted likelihood, (y'Py + log|W| + log|A'W^-1 A|) / 2, without its constant."""
         normal = 2 * float(np.sum(np.log(np.diag(self._normal))))
-        return 0.5 * (float(self.values @ self.weights) + self._log_determinant + normal)
+        quadratic = float(np.sum(self.values * self.weights))
+        return 0.5 * (quadratic + self._count * (self._log_determinant + normal))
 
     def restricted_likelihood_cotangent(self) -> Float[np.ndarray, "N N"]:
         """d(restricted likelihood)/dW = (P - P y (P y)') / 2; only the upper triangle (row-major) is meaningful."""
-        update = np.column_stack([self._reducer, self.weights])
-        return dsyrk(-0.5, update, beta=0.5, c=self._take_inverse(), lower=1, overwrite_c=1).T
+        half = 0.5 * self._count
+        update = np.column_stack([self._reducer, self.weights / np.sqrt(self._count)])
+        return dsyrk(-half, update, beta=half, c=self._take_inverse(), lower=1, overwrite_c=1).T
 
-    def leave_one_out(self) -> tuple[Float[np.ndarray, " N"], Float[np.ndarray, " N"]]:
+    def leave_one_out(self) -> tuple[Float[np.ndarray, "N *m"], Float[np.ndarray, "N *m"]]:
         """Residual and variance of each value predicted from all others: P y / diag P and 1 / diag P."""
-        diagonal = self._projection_diagonal
-        return self.weights / diagonal, 1.0 / diagonal
+        diagonal = self._projection_diagonal.reshape(-1, *[1] * (self.values.ndim - 1))
+        return self.weights / diagonal, np.broadcast_to(1.0 / diagonal, self.weights.shape)
 
     def leave_one_out_likelihood(self) -> float:
         """Minus the log predictive density of each value given the others, summed."""
@@ -70,11 +78,16 @@ class DenseSystem:
 
     def leave_one_out_cotangent(self) -> Float[np.ndarray, "N N"]:
         """d(leave-one-out likelihood)/dW, symmetric; from dP = -P dW P."""
-        p, a = self._projection(), self.weights
-        diagonal = np.diag(p).copy()
-        weight = -0.5 / diagonal - 0.5 * (a / diagonal) ** 2
+        p = self._projection()
+        a = self.weights.reshape(len(p), -1)
+        diagonal = np.diag(p).copy()[:, None]
+        weight = np.sum(-0.5 / diagonal - 0.5 * (a / diagonal) ** 2, axis=1)
         pulled = p @ (a / diagonal)
-        return -(p * weight) @ p - 0.5 * (np.outer(pulled, a) + np.outer(a, pulled))
+        return -(p * weight) @ p - 0.5 * (pulled @ a.T + a @ pulled.T)
+
+    @property
+    def _count(self) -> int:
+        return 1 if self.values.ndim == 1 else self.values.shape[1]
 
     @cached_property
     def _projection_diagonal(self) -> Float[np.ndarray, " N"]:

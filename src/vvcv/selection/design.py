@@ -26,7 +26,7 @@ class Design:
     """
 
     side: Side
-    values: Float[np.ndarray, " N"]
+    values: Float[np.ndarray, "N *m"]
     multiplicity: Float[np.ndarray, " N"]
     columns: Float[np.ndarray, "N q"]
     tasks: int
@@ -64,6 +64,29 @@ class Design:
         rows = self.rows(task)
         side = Side(self.side.points[rows], self.side.scores[rows], np.zeros(rows.size, dtype=int))
         return Design.build(side, self.values[rows], self.multiplicity[rows], 1)
+
+    def thinned(self, most: int) -> Design:
+        """At most about `most` rows, evenly spread over each task, for choosing hyperparameters of large samples."""
+        if self.size <= most:
+            return self
+        kept = []
+        for task in range(self.tasks):
+            rows = self.rows(task)
+            count = max(min(rows.size, 20), round(most * rows.size / self.size))
+            # Rows are sorted by their first coordinate: a fixed shuffle, not every k-th row, represents all axes.
+            kept.append(np.sort(np.random.default_rng(0).permutation(rows)[:count]))
+        rows = np.concatenate(kept)
+        side = Side(*(a[rows] for a in self.side))
+        return replace(
+            self, side=side, values=self.values[rows], multiplicity=self.multiplicity[rows], columns=self.columns[rows]
+        )
+
+    def rounded(self, digits: int) -> Design:
+        """The same design with its last digits gone, for decisions that must not depend on them."""
+        side = Side(np.round(self.side.points, digits), np.round(self.side.scores, digits), self.side.task)
+        return replace(
+            self, side=side, values=np.round(self.values, digits), columns=np.round(self.columns, digits)
+        )
 
     def with_polynomials(self, degree: int) -> Design:
         """Add the Stein images of all monomials up to `degree`, separately for every task."""

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import equinox as eqx
+import jax
 import numpy as np
 from jaxtyping import Float
 
-from ..kernels import Full, Matern, Own, Radial, RationalQuadratic, Separable, SquaredExponential
+from ..kernels import Full, Matern, Own, Radial, Separable, SquaredExponential
 from ..stein import SteinKernel, SteinSum, diagonal
 from .design import Design
 from .model import Model
@@ -18,7 +19,6 @@ Family = Callable[[Float[np.ndarray, " d"]], Radial]
 #: From smooth to rough; the first is tried with every shape, the others from its optimum.
 FAMILIES: dict[str, Family] = {
     "squared-exponential": SquaredExponential,
-    "rational-quadratic": lambda lengthscale: RationalQuadratic(lengthscale, alpha=2.0),
     "matern-7/2": lambda lengthscale: Matern(lengthscale, nu=3.5),
     "matern-5/2": lambda lengthscale: Matern(lengthscale, nu=2.5),
     "matern-3/2": lambda lengthscale: Matern(lengthscale, nu=1.5),
@@ -54,8 +54,6 @@ def change_family(model: Model, family: str) -> Model:
 
     def replace(node):
         return FAMILIES[family](np.exp(node.log_lengthscale)) if isinstance(node, Radial) else node
-
-    import jax
 
     return jax.tree.map(replace, model, is_leaf=lambda node: isinstance(node, Radial))
 

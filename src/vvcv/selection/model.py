@@ -45,7 +45,7 @@ def criterion_and_gradient(model: Model, design: Design, criterion: Criterion = 
 
     One factorisation and one inverse: dL/dW is known in closed form, and pulled back through the Gram matrix.
     """
-    covariance = design.gram.upper(model.kernel)
+    covariance, pull = design.gram.with_pullback(model.kernel)
     diagonal = np.diagonal(covariance).copy()
     noise = _noise(model, design, diagonal)
     covariance[np.diag_indices_from(covariance)] += noise
@@ -60,7 +60,7 @@ def criterion_and_gradient(model: Model, design: Design, criterion: Criterion = 
     # The noise follows the kernel's own diagonal, so its slope flows back into the diagonal too.
     totals = np.bincount(design.side.task, weights=diagonal, minlength=design.tasks)
     cotangent[np.diag_indices_from(cotangent)] += (by_task / totals)[design.side.task]
-    gradient = design.gram.pullback(model.kernel, cotangent)
+    gradient = pull(cotangent)
     leaves = [*jax.tree.leaves(gradient), by_task]
     return value, jax.tree.unflatten(jax.tree.structure(model), leaves)
 

@@ -1,7 +1,8 @@
-"""Finding a good model from nothing: lengthscales, axes, coordinates and family, by restricted likelihood.
+"""Finding a good model from nothing: lengthscales, axes, coordinates and family.
 
 One lengthscale for all dimensions first, from two starts; then one lengthscale and one weight for each axis, from there;
-then the other families, from there. Models with more parameters must earn them (Akaike).
+then the other families, from there. Within a model the restricted likelihood chooses the parameters; between models,
+whose likelihoods do not compare (different columns, different numbers of parameters), exact leave-one-out decides.
 """
 
 from __future__ import annotations
@@ -10,10 +11,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.linalg import LinAlgError
 
 from .design import Design
 from .families import FAMILIES, change_family
-from .model import Criterion, Model, criterion_and_gradient
+from .model import Criterion, Model, criterion_and_gradient, solve
 from .tune import Tuned, tune
 
 #: Ties of the two levels: all dimensions alike, or each its own.
@@ -27,12 +29,18 @@ Start = Callable[[str, Design, float], Model]
 
 @dataclass(frozen=True)
 class Found:
-    """The best model of a search, where it was found, and how its parameters are tied."""
+    """A tuned model, where it was found, how its parameters are tied, and its leave-one-out score (less is better)."""
 
     tuned: Tuned
+    score: float
     system: str
     family: str
     level: int
+
+    @property
+    def model(self) -> Model:
+        """The model itself."""
+        return self.tuned.model
 
 
 def search(
@@ -42,24 +50,43 @@ def search(
     criterion: Criterion = "reml",
     max_evaluations: int = 150,
 ) -> Found:
-    """The model with the best penalised criterion over coordinate systems, levels and families."""
-    found = [_levels(system, design, start, families[0], criterion, max_evaluations) for system, design in designs.items()]
-    best = min((candidate for level in found for candidate in level), key=_rank)
-    others = [
-        refit(best, designs[best.system], change_family(best.tuned.model, family), criterion, family, max_evaluations // 2)
-        for family in families[1:]
+    """The model with the best leave-one-out score over coordinate systems, levels and families."""
+    candidates = [
+        found
+        for system, design in designs.items()
+        for found in _levels(system, design, start, families[0], criterion, max_evaluations)
     ]
-    return min([best, *others], key=_rank)
+    best = min(candidates, key=_score)
+    for family in families[1:]:
+        other = change_family(best.model, family)
+        candidates.append(
+            refit(best, designs[best.system], other, criterion, max_evaluations // 2, family=family)
+        )
+    return min(candidates, key=_score)
 
 
 def refit(
-    found: Found, design: Design, start: Model, criterion: Criterion = "reml", family: str | None = None,
+    found: Found,
+    design: Design,
+    start: Model,
+    criterion: Criterion = "reml",
     max_evaluations: int = 75,
+    family: str | None = None,
 ) -> Found:
     """Tune `start` on a design, tied as another model was."""
-    tied = LEVELS[found.level]
-    tuned = tune(_objective(design, criterion), start, tied, max_evaluations, noise_floor(design))
-    return Found(tuned, found.system, family or found.family, found.level)
+    tuned = tune(_objective(design, criterion), start, LEVELS[found.level], max_evaluations, noise_floor(design))
+    return Found(tuned, leave_one_out_score(tuned.model, design), found.system, family or found.family, found.level)
+
+
+def leave_one_out_score(model: Model, design: Design) -> float:
+    """Sum over tasks of log mean squared leave-one-out residual: relative gains count alike on every task."""
+    try:
+        residual, _ = solve(model, design).leave_one_out()
+    except LinAlgError:
+        return np.inf
+    squared = residual.reshape(design.size, -1) ** 2
+    by_task = [np.log(squared[design.rows(task)].mean(axis=0) + 1e-300).sum() for task in range(design.tasks)]
+    return float(np.sum(by_task))
 
 
 def noise_floor(design: Design) -> float:
@@ -74,15 +101,15 @@ def _levels(
     d = design.side.points.shape[1]
     starts = [start(family, design, factor * np.sqrt(d)) for factor in START_LENGTHSCALES]
     alike = min((tune(objective, model, LEVELS[0], 40, floor) for model in starts), key=lambda t: t.value)
-    found = [Found(alike, system, family, 0)]
+    tuned = [alike]
     if d > 1:
-        found.append(Found(tune(objective, alike.model, LEVELS[1], max_evaluations, floor), system, family, 1))
-    return found
+        tuned.append(tune(objective, alike.model, LEVELS[1], max_evaluations, floor))
+    return [Found(t, leave_one_out_score(t.model, design), system, family, level) for level, t in enumerate(tuned)]
 
 
 def _objective(design: Design, criterion: Criterion):
     return lambda model: criterion_and_gradient(model, design, criterion)
 
 
-def _rank(found: Found) -> float:
-    return found.tuned.penalized
+def _score(found: Found) -> float:
+    return found.score

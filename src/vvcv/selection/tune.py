@@ -25,11 +25,6 @@ class Tuned(NamedTuple):
     value: float
     count: int
 
-    @property
-    def penalized(self) -> float:
-        """The criterion plus the number of parameters (Akaike), to compare models of different size."""
-        return self.value + self.count
-
 
 def tune(
     objective: Objective,

@@ -1,20 +1,22 @@
 """Gram matrices of Stein kernels and their pullbacks, a tile at a time.
 
 Tiles fit the processor's cache, so nothing larger than the N x N result is ever formed; of a symmetric matrix only the
-tiles on and above the diagonal are visited, which is all a Cholesky factorisation reads. Sizes are padded to a few
-lengths and results cut back, so that equal and nearly equal shapes share one compilation.
+tiles on and above the diagonal are visited, which is all a Cholesky factorisation reads. A matrix-valued kernel is
+assembled from scalar ones, block by block of tasks: B_tt' times the scalar kernel, or one task's block alone. So only
+scalar kernels are compiled, at a few padded lengths, and nearly equal shapes share one compilation.
 """
 
 from __future__ import annotations
 
-from functools import cached_property, lru_cache, partial
+from collections.abc import Callable
+from functools import cached_property, partial
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from ..kernels import Own, Side
+from ..kernels import Own, Separable, Side
 from ..precision import float64
 from .kernel import SteinKernel, SteinSum, stein_terms
 
@@ -22,6 +24,11 @@ TILE = 128
 
 #: Up to this size one tile is the whole matrix.
 SMALL = 256
+
+#: Small matrices take microseconds however they are compiled: compile them fast.
+FAST_COMPILE = {"xla_backend_optimization_level": 0}
+
+Pull = Callable[[np.ndarray], SteinKernel]
 
 
 def gram(kernel: SteinKernel | SteinSum, left: Side, right: Side | None = None) -> Float[np.ndarray, "n m"]:
@@ -34,15 +41,18 @@ def gram(kernel: SteinKernel | SteinSum, left: Side, right: Side | None = None) 
     """
     if right is not None:
         return _between(kernel, left, right)
-    upper = Gram(left).upper(kernel)
-    below = np.tril_indices_from(upper, -1)
-    upper[below] = upper.T[below]
-    return upper
+    order = np.argsort(left.task, kind="stable")
+    upper = Gram(Side(*(np.asarray(a)[order] for a in left))).upper(kernel)
+    upper = np.triu(upper) + np.triu(upper, 1).T
+    back = np.argsort(order, kind="stable")
+    return upper[np.ix_(back, back)]
 
 
 def pullback(kernel, side: Side, cotangent: Float[np.ndarray, "N N"]):
     """dL/d(parameters), in the shape of the kernel, given a symmetric dL/dK over the Gram matrix of one side."""
-    return Gram(side).pullback(kernel, cotangent)
+    order = np.argsort(side.task, kind="stable")
+    _, pull = Gram(Side(*(np.asarray(a)[order] for a in side))).with_pullback(kernel)
+    return pull(np.asarray(cotangent, dtype=float)[np.ix_(order, order)])
 
 
 @float64
@@ -52,67 +62,118 @@ def diagonal(kernel: SteinKernel | SteinSum, side: Side) -> Float[np.ndarray, " 
 
 
 class Gram:
-    """The Gram matrix of one side with itself, for any kernel: padding and splitting by task are done once."""
+    """The Gram matrix of one side with itself, rows sorted by task, for any kernel: padding is done once."""
 
     def __init__(self, side: Side) -> None:
         self.side = Side(*(np.asarray(a) for a in side))
         self.size = len(self.side.task)
+        if (np.diff(self.side.task) < 0).any():
+            raise ValueError("Rows of a Gram matrix must be sorted by task.")
 
-    @float64
     def upper(self, kernel: SteinKernel | SteinSum) -> Float[np.ndarray, "N N"]:
         """The matrix on and above its diagonal (row-major, writable); what lies below is not meaningful."""
-        result = None
-        for term in sorted(stein_terms(kernel), key=_is_own):
-            part, rows = self._part(term)
-            block = np.asarray(_upper(_scalar(term), part))[: rows.stop - rows.start, : rows.stop - rows.start]
-            if result is None and not _is_own(term):
-                result = np.array(block)
-                continue
-            result = np.zeros((self.size, self.size)) if result is None else result
-            result[rows, rows] += block
-        assert result is not None
-        return result
+        return self.with_pullback(kernel)[0]
 
     @float64
-    def pullback(self, kernel, cotangent: Float[np.ndarray, "N N"]):
-        """The gradient in the kernel's parameters; only the upper triangle of the symmetric cotangent is read."""
-        gradients = []
+    def with_pullback(self, kernel):
+        """The upper matrix and the map from a symmetric cotangent (upper triangle read) to the kernel's gradient."""
+        result, pulls = None, []
         for term in stein_terms(kernel):
-            part, rows = self._part(term)
-            size = len(part.task)
-            weights = cotangent[rows, rows]
-            if size != len(weights):
-                weights = np.zeros((size, size))
-                weights[: rows.stop - rows.start, : rows.stop - rows.start] = cotangent[rows, rows]
-            inner = _pullback(_scalar(term), part, weights)
-            leaves = [np.asarray(leaf) for leaf in jax.tree.leaves(inner)]
-            gradients.append(jax.tree.unflatten(jax.tree.structure(term), leaves))
-        return SteinSum(tuple(gradients)) if isinstance(kernel, SteinSum) else gradients[0]
+            result, pull = self._add(result, term)
+            pulls.append(pull)
 
-    def _part(self, term: SteinKernel) -> tuple[Side, slice]:
-        if not _is_own(term):
-            return self._whole, slice(0, self.size)
-        return self._by_task[term.kernel.task]
+        @float64
+        def pull_all(cotangent: Float[np.ndarray, "N N"]):
+            gradients = tuple(pull(cotangent) for pull in pulls)
+            return SteinSum(gradients) if isinstance(kernel, SteinSum) else gradients[0]
+
+        return result, pull_all
+
+    def _add(self, result: np.ndarray | None, term: SteinKernel) -> tuple[np.ndarray, Pull]:
+        if isinstance(term.kernel, Separable):
+            return self._add_separable(result, term)
+        if isinstance(term.kernel, Own):
+            scalar, window = term.with_kernel(term.kernel.kernel), self._windows[term.kernel.task]
+        else:
+            scalar, window = term, slice(0, self.size)
+        part = self._padded_rows(window)
+        block = self._scalar(scalar, part, window)
+        if result is None:
+            result = np.zeros((self.size, self.size)) if isinstance(term.kernel, Own) else np.array(block)
+            if isinstance(term.kernel, Own):
+                result[window, window] = block
+        else:
+            result[window, window] += block
+
+        def pull(cotangent: np.ndarray) -> SteinKernel:
+            inner = _pull(scalar, part, cotangent[window, window])
+            return jax.tree.unflatten(jax.tree.structure(term), jax.tree.leaves(inner))
+
+        return result, pull
+
+    def _add_separable(self, result: np.ndarray | None, term: SteinKernel) -> tuple[np.ndarray, Pull]:
+        """K = B_tt' k_0 block by block, for the price of the copy that a writable result costs anyway."""
+        scalar, whole = term.with_kernel(term.kernel.kernel), slice(0, self.size)
+        part = self._padded_rows(whole)
+        block = self._scalar(scalar, part, whole)
+        b = np.asarray(term.kernel.coregionalization.matrix())
+        if result is None:
+            result = self._times(b, block)
+        else:
+            result += self._times(b, block)
+
+        def pull(cotangent: np.ndarray) -> SteinKernel:
+            inner = _pull(scalar, part, self._times(b, cotangent))
+            slope = self._task_sums(cotangent, block)
+            coregionalization = _pull_matrix(term.kernel.coregionalization, slope)
+            leaves = [*jax.tree.leaves(coregionalization), *jax.tree.leaves(inner)]
+            return jax.tree.unflatten(jax.tree.structure(term), leaves)
+
+        return result, pull
+
+    def _scalar(self, scalar: SteinKernel, part: Side, window: slice) -> Float[np.ndarray, "n n"]:
+        n = window.stop - window.start
+        evaluate = _upper_small if len(part.task) <= SMALL else _upper_large
+        return np.asarray(evaluate(scalar, part))[:n, :n]
+
+    def _times(self, b: np.ndarray, block: np.ndarray) -> Float[np.ndarray, "N N"]:
+        result = np.empty_like(block, order="C")
+        for t, rows in self._windows.items():
+            for u, columns in self._windows.items():
+                if u >= t:
+                    np.multiply(block[rows, columns], b[t, u], out=result[rows, columns])
+        return result
+
+    def _task_sums(self, cotangent: np.ndarray, block: np.ndarray) -> Float[np.ndarray, "T T"]:
+        """dL/dB_tu: the sum of cotangent times scalar kernel over each pair of tasks, from upper triangles."""
+        count = max(self._windows) + 1
+        sums = np.zeros((count, count))
+        for t, rows in self._windows.items():
+            for u, columns in self._windows.items():
+                if u > t:
+                    sums[t, u] = sums[u, t] = np.einsum("ij,ij->", cotangent[rows, columns], block[rows, columns])
+            sums[t, t] = _symmetric_sum(cotangent[rows, rows], block[rows, rows])
+        return sums
 
     @cached_property
-    def _whole(self) -> Side:
-        return _padded(self.side)
+    def _windows(self) -> dict[int, slice]:
+        tasks, starts, counts = np.unique(self.side.task, return_index=True, return_counts=True)
+        return {int(t): slice(int(i), int(i + n)) for t, i, n in zip(tasks, starts, counts, strict=True)}
 
     @cached_property
-    def _by_task(self) -> dict[int, tuple[Side, slice]]:
-        parts = {}
-        for task in np.unique(self.side.task):
-            rows = np.flatnonzero(self.side.task == task)
-            if rows[-1] - rows[0] + 1 != rows.size:
-                raise ValueError("Rows of a task with a kernel of its own must stand together: sort the rows by task.")
-            window = slice(int(rows[0]), int(rows[-1]) + 1)
-            parts[int(task)] = (_padded(Side(*(a[window] for a in self.side))), window)
-        return parts
+    def _parts(self) -> dict[tuple[int, int], Side]:
+        return {}
+
+    def _padded_rows(self, window: slice) -> Side:
+        key = (window.start, window.stop)
+        if key not in self._parts:
+            self._parts[key] = _padded(Side(*(a[window] for a in self.side)))
+        return self._parts[key]
 
 
 def bucket(n: int) -> int:
     """The padded length of n rows: few lengths, so few compilations, and little waste where it would cost."""
-    for size in (32, 64, 128, SMALL):
+    for size in (64, 128, SMALL):
         if n <= size:
             return size
     return -(-n // TILE) * TILE
@@ -133,7 +194,32 @@ def _rectangle(kernel: SteinKernel | SteinSum, left: Side, right: Side) -> Float
     return jax.lax.map(lambda part: kernel.block(part, right), strips).reshape(rows, -1)
 
 
+def _symmetric_sum(cotangent: np.ndarray, block: np.ndarray) -> float:
+    """Sum of the elementwise product of two symmetric matrices of which only the upper triangles are meaningful."""
+    total = 0.0
+    for start in range(0, len(block), SMALL):
+        stop = min(start + SMALL, len(block))
+        total += 2 * np.einsum("ij,ij->", cotangent[start:stop, stop:], block[start:stop, stop:])
+        product = cotangent[start:stop, start:stop] * block[start:stop, start:stop]
+        total += 2 * np.triu(product, 1).sum() + np.trace(product)
+    return float(total)
+
+
 @jax.jit
+def _pull_matrix(coregionalization, slope: Float[Array, "T T"]):
+    return jax.vjp(lambda b: b.matrix(), coregionalization)[1](slope)[0]
+
+
+def _pull(scalar: SteinKernel, part: Side, cotangent: Float[np.ndarray, "n n"]) -> SteinKernel:
+    n, size = len(cotangent), len(part.task)
+    if size != n:
+        padded = np.zeros((size, size))
+        padded[:n, :n] = cotangent
+        cotangent = padded
+    evaluate = _pullback_small if size <= SMALL else _pullback_large
+    return jax.tree.map(np.asarray, evaluate(scalar, part, cotangent))
+
+
 def _upper(term: SteinKernel, side: Side) -> Float[Array, "n n"]:
     size = side.points.shape[0]
     if size <= SMALL:
@@ -147,7 +233,6 @@ def _upper(term: SteinKernel, side: Side) -> Float[Array, "n n"]:
     return jax.lax.scan(fill, jnp.zeros((size, size)), _tile_pairs(size))[0]
 
 
-@jax.jit
 def _pullback(term: SteinKernel, side: Side, cotangent: Float[Array, "n n"]) -> SteinKernel:
     size = side.points.shape[0]
     tile = min(size, TILE) if size > SMALL else size
@@ -191,19 +276,5 @@ def _padded(side: Side) -> Side:
     return Side(*(np.concatenate([a, np.zeros((extra, *np.shape(a)[1:]), dtype=np.asarray(a).dtype)]) for a in side))
 
 
-def _is_own(term: SteinKernel) -> bool:
-    return isinstance(term.kernel, Own)
-
-
-def _scalar(term: SteinKernel) -> SteinKernel:
-    """A task's own kernel as a scalar one: one compilation serves all tasks, and the leaves are the same."""
-    if not _is_own(term):
-        return term
-    leaves, structure = jax.tree.flatten(term)
-    return jax.tree.unflatten(_scalar_structure(structure), leaves)
-
-
-@lru_cache(maxsize=256)
-def _scalar_structure(structure):
-    term = jax.tree.unflatten(structure, [np.zeros(())] * structure.num_leaves)
-    return jax.tree.structure(term.with_kernel(term.kernel.kernel))
+_upper_small, _upper_large = jax.jit(_upper, compiler_options=FAST_COMPILE), jax.jit(_upper)
+_pullback_small, _pullback_large = jax.jit(_pullback, compiler_options=FAST_COMPILE), jax.jit(_pullback)

@@ -52,7 +52,10 @@ class SteinKernel(eqx.Module):
 
     def with_kernel(self, kernel: Kernel | MatrixKernel) -> SteinKernel:
         """The same operator on another kernel."""
-        return eqx.tree_at(lambda s: s.kernel, self, kernel)
+        changed = object.__new__(SteinKernel)
+        for name, value in (("kernel", kernel), ("log_axes", self.log_axes), ("order", self.order)):
+            object.__setattr__(changed, name, value)  # as tree_at would, a hundred times faster
+        return changed
 
     def __add__(self, other: SteinKernel | SteinSum) -> SteinSum:
         return SteinSum((*stein_terms(self), *stein_terms(other)))

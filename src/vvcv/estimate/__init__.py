@@ -1,0 +1,7 @@
+"""5. Estimates: plain average, the ladder of control variates, error bars."""
+
+from .average import average, effective_size
+from .ladder import METHODS, estimate
+from .result import ControlVariate, Estimate, MonteCarlo
+
+__all__ = ["METHODS", "ControlVariate", "Estimate", "MonteCarlo", "average", "effective_size", "estimate"]

@@ -1,0 +1,126 @@
+"""`estimate`: standardise, choose, tune, solve, report (the whole pipeline in one call)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import get_args
+
+import numpy as np
+from jaxtyping import Float
+
+from ..data import Prepared, Task, Tasks, as_tasks, require
+from ..precision import float64
+from ..selection.exact import Options
+from ..selection.families import FAMILIES
+from ..selection.model import Criterion
+from ..threads import threads_for
+from .result import ControlVariate, Estimate, MonteCarlo
+from .rungs import FEWEST_POINTS, Answer, Ladder
+
+#: Rungs of the ladder, from simple to rich.
+METHODS = ("mc", "zv", "cf", "secf", "vv", "vv-secf")
+
+
+@float64
+def estimate(
+    tasks: Tasks | Task | Sequence[Task],
+    method: str = "auto",
+    *,
+    kernel: str | Sequence[str] | None = None,
+    criterion: Criterion = "reml",
+    order: int = 1,
+) -> Estimate:
+    """Estimate the expectations of all tasks by control variates (paper, eq. 6 solved exactly), with error bars.
+
+    `method` names a rung ("mc", "zv", "cf", "secf", "vv", "vv-secf"), or "auto" takes for each task the rung that
+    best predicts values it has not seen. `kernel` names one family or several; by default the data choose.
+
+    >>> rng = np.random.default_rng(0)
+    >>> x = rng.normal(size=(30, 1))
+    >>> est = estimate(Task(x, -x, np.exp(x[:, 0] / 2), name="lognormal"), method="cf")
+    >>> bool(abs(est.mean[0] - np.exp(1 / 8)) < 0.01)
+    True
+    """
+    started = time.perf_counter()
+    tasks = as_tasks(tasks)
+    options = _options(kernel, criterion, order)
+    require(
+        method in (*METHODS, "auto"), f"method must be one of {[*METHODS, 'auto']}, but is {method!r}. Take one of these."
+    )
+    for task, name in zip(tasks, tasks.names, strict=True):
+        require(
+            task.size >= 2,
+            f"A task needs at least two points for an error bar, but task {name!r} has {task.size}. Add points.",
+        )
+    ladder = Ladder(Prepared.of(tasks), options)
+    plain = ladder.answers("mc")
+    with threads_for(max(tasks.sizes) if tasks.share_points else sum(tasks.sizes)):
+        chosen = _automatic(ladder, plain) if method == "auto" else _named(ladder, method)
+    return Estimate(
+        names=tasks.names,
+        mean=np.array([answer.mean for answer in chosen]),
+        std_error=np.array([answer.std_error for answer in chosen]),
+        method=method,
+        methods=tuple(answer.method for answer in chosen),
+        monte_carlo=MonteCarlo(np.array([a.mean for a in plain]), np.array([a.std_error for a in plain])),
+        task_correlation=_task_correlation(ladder),
+        kernel=tuple(answer.description for answer in chosen),
+        sizes=tasks.sizes,
+        seconds=time.perf_counter() - started,
+        share_points=tasks.share_points,
+        control_variate=ControlVariate(tasks.names, chosen, tasks.dimension),
+    )
+
+
+def _named(ladder: Ladder, method: str) -> list[Answer]:
+    plain, answers = ladder.answers("mc"), ladder.answers(method)
+    chosen = []
+    for t, answer in enumerate(answers):
+        if answer is None and ladder.prepared.constant(t):
+            answer = plain[t]
+        require(
+            answer is not None,
+            f"method {method!r} needs more points than task {ladder.prepared.tasks.names[t]!r} has: "
+            f"{len(ladder.prepared.distinct[t].values)} distinct points in dimension {ladder.prepared.tasks.dimension} "
+            f"(kernels need {FEWEST_POINTS}, polynomials more than their coefficients). Add points, or use 'auto'.",
+        )
+        chosen.append(answer)
+    return chosen
+
+
+def _automatic(ladder: Ladder, plain: list[Answer]) -> list[Answer]:
+    methods = METHODS if len(plain) > 1 else ("mc", "zv", "cf", "secf")
+    rungs = [ladder.answers(method) for method in methods]
+    chosen = []
+    for t in range(len(plain)):
+        offered = [rung[t] for rung in rungs if rung[t] is not None]
+        chosen.append(min(offered, key=lambda answer: answer.prediction_error))
+    return chosen
+
+
+def _options(kernel: str | Sequence[str] | None, criterion: Criterion, order: int) -> Options:
+    families = tuple(FAMILIES) if kernel is None else (kernel,) if isinstance(kernel, str) else tuple(kernel)
+    unknown = [family for family in families if family not in FAMILIES]
+    require(
+        not unknown and len(families) > 0,
+        f"kernel must name families among {list(FAMILIES)}, but {unknown or 'nothing'} was given.",
+    )
+    require(
+        criterion in get_args(Criterion), f"criterion must be one of {get_args(Criterion)}, but is {criterion!r}."
+    )
+    require(order in (1, 2), f"The Langevin operator has order 1 or 2, but order = {order!r}.")
+    if order == 2:
+        families = tuple(family for family in families if family != "matern-3/2")
+        require(len(families) > 0, "matern-3/2 is not smooth enough for order 2. Use order 1 or a smoother family.")
+    return Options(families, criterion, order)
+
+
+def _task_correlation(ladder: Ladder) -> Float[np.ndarray, "T T"]:
+    count = len(ladder.prepared.tasks)
+    result = np.eye(count)
+    fit = ladder.joint_fit
+    if fit is not None and len(fit.members) > 1:
+        members = list(fit.members)
+        result[np.ix_(members, members)] = fit.task_correlation
+    return result

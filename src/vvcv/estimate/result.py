@@ -1,0 +1,105 @@
+"""The result of an estimation: numbers, where they came from, and how to look at them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from jaxtyping import Float
+
+from ..data import Coordinates, finite_array, require
+from ..precision import float64
+from ..report import plot_estimate, table
+from .rungs import Answer
+
+
+@dataclass(frozen=True)
+class MonteCarlo:
+    """Plain averages and their standard errors."""
+
+    mean: Float[np.ndarray, " T"]
+    std_error: Float[np.ndarray, " T"]
+
+
+class ControlVariate:
+    """g = (g_1, ..., g_T) with Pi_t[g_t] = 0 for every task t (paper, eq. 4): call it with points, scores and a task."""
+
+    def __init__(self, names: tuple[str, ...], answers: list[Answer], dimension: int) -> None:
+        self.names = names
+        self._variates = [answer.variate for answer in answers]
+        self._dimension = dimension
+
+    @float64
+    def __call__(self, points: Any, scores: Any, task: str | int = 0) -> Float[np.ndarray, " k"]:
+        """Values of g_t at points, given the scores of task t's target there."""
+        index = self.names.index(task) if task in self.names else task
+        require(
+            isinstance(index, int | np.integer) and -len(self.names) <= index < len(self.names),
+            f"task must be one of the names {list(self.names)} or an index below {len(self.names)}, but is {task!r}.",
+        )
+        points, scores = finite_array(points, "points"), finite_array(scores, "scores")
+        points = points.reshape(-1, self._dimension) if points.ndim < 2 else points
+        scores = scores.reshape(points.shape) if scores.size == points.size else scores
+        require(
+            points.ndim == 2 and points.shape[1] == self._dimension and scores.shape == points.shape,
+            f"points and scores must both have shape (k, {self._dimension}), but have {points.shape} and {scores.shape}.",
+        )
+        return self._variates[index](points, scores)
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """Expectations of all tasks with standard errors; prints itself as a table.
+
+    `method` is what was asked for, `methods` the rung that gave each task's numbers, `kernel` its description.
+    """
+
+    names: tuple[str, ...]
+    mean: Float[np.ndarray, " T"]
+    std_error: Float[np.ndarray, " T"]
+    method: str
+    methods: tuple[str, ...]
+    monte_carlo: MonteCarlo
+    task_correlation: Float[np.ndarray, "T T"]
+    kernel: tuple[str, ...]
+    sizes: tuple[int, ...]
+    seconds: float
+    share_points: bool
+    control_variate: ControlVariate = field(repr=False)
+
+    @property
+    def gain(self) -> Float[np.ndarray, " T"]:
+        """By what factor the plain average would need more samples to have the same standard error."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            gain = (self.monte_carlo.std_error / self.std_error) ** 2
+        return np.where(self.std_error == self.monte_carlo.std_error, 1.0, gain)
+
+    def to_xarray(self) -> xr.Dataset:
+        """A labelled dataset with one row per task."""
+        return xr.Dataset(
+            {
+                "mean": ("task", self.mean),
+                "std_error": ("task", self.std_error),
+                "monte_carlo_mean": ("task", self.monte_carlo.mean),
+                "monte_carlo_std_error": ("task", self.monte_carlo.std_error),
+                "gain": ("task", self.gain),
+                "samples": ("task", np.array(self.sizes)),
+                "rung": ("task", np.array(self.methods)),
+                "kernel": ("task", np.array(self.kernel)),
+                "task_correlation": (("task", "other_task"), self.task_correlation),
+            },
+            coords={"task": list(self.names), "other_task": list(self.names)},
+            attrs={"method": self.method, "seconds": self.seconds, "shared_points": int(self.share_points)},
+        )
+
+    def plot(self, ax: Any = None, exact: Any = None):
+        """Estimates with error bars beside plain averages; returns the matplotlib axes."""
+        return plot_estimate(self.to_xarray(), ax=ax, exact=exact)
+
+    def __str__(self) -> str:
+        return table(self.to_xarray())
+
+
+__all__ = ["ControlVariate", "Coordinates", "Estimate", "MonteCarlo"]

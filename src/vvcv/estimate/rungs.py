@@ -1,0 +1,153 @@
+"""The ladder: plain average, polynomial, scalar kernel, semi-exact, vector-valued, vector-valued semi-exact.
+
+Every rung answers the same questions for every task: the estimate, its standard error, how well it predicts values
+it has not seen, the control variate itself, and what was chosen, in words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from jaxtyping import Float
+
+from ..data import Prepared
+from ..selection.exact import KernelFit, Options, independent, joint, semi_exact
+from ..selection.linear import best_polynomial
+from ..stein import count_features
+from .average import average
+
+Variate = Callable[[np.ndarray, np.ndarray], np.ndarray]
+
+#: Fewest distinct points with which the parameters of a kernel can be chosen.
+FEWEST_POINTS = 4
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """What one rung says about one task."""
+
+    method: str
+    mean: float
+    std_error: float
+    prediction_error: float
+    variate: Variate
+    description: str
+
+
+class Ladder:
+    """All rungs over one data set; each is fitted once, when first asked for, and later rungs start from earlier ones."""
+
+    def __init__(self, prepared: Prepared, options: Options) -> None:
+        self.prepared = prepared
+        self.options = options
+
+    def answers(self, method: str) -> list[Answer | None]:
+        """The answers of one rung, a None for every task it cannot serve (too few points)."""
+        return {
+            "mc": self._plain,
+            "zv": self._polynomial,
+            "cf": lambda: self._kernel("cf", self._scalar),
+            "secf": lambda: self._kernel("secf", self._scalar_semi_exact),
+            "vv": lambda: self._kernel("vv", self._joint),
+            "vv-secf": lambda: self._kernel("vv-secf", self._joint_semi_exact),
+        }[method]()
+
+    @property
+    def joint_fit(self) -> KernelFit | None:
+        """The vector-valued fit, if it has been made."""
+        return self.__dict__.get("_joint_fit")
+
+    def _plain(self) -> list[Answer | None]:
+        answers = []
+        for task, rows in zip(self.prepared.tasks, self.prepared.distinct, strict=True):
+            mean, error = average(task)
+            n = len(rows.values)
+            spread = np.std(task.values) * n / max(n - 1, 1)
+            answers.append(Answer("mc", mean, error, float(spread), _zero, "plain average"))
+        return answers
+
+    def _polynomial(self) -> list[Answer | None]:
+        answers: list[Answer | None] = []
+        for task in range(len(self.prepared.tasks)):
+            fit = None if self.prepared.constant(task) else best_polynomial(self.prepared, task)
+            if fit is None:
+                answers.append(None)
+                continue
+            error = float(np.sqrt(np.mean(fit.leave_one_out**2)))
+            text = f"polynomial of degree {fit.degree}"
+            answers.append(Answer("zv", fit.mean, fit.std_error, error, fit.variate, text))
+        return answers
+
+    def _kernel(self, method: str, fits: Callable[[], dict[int, KernelFit]]) -> list[Answer | None]:
+        by_task = fits()
+        return [
+            _kernel_answer(method, by_task[t], t) if t in by_task else None for t in range(len(self.prepared.tasks))
+        ]
+
+    @cached_property
+    def _eligible(self) -> tuple[int, ...]:
+        """Tasks whose values vary on enough points, in an order that does not depend on how they were given."""
+        enough = [len(rows.values) >= FEWEST_POINTS for rows in self.prepared.distinct]
+        return tuple(t for t in self.prepared.canonical if enough[t] and not self.prepared.constant(t))
+
+    def _scalar(self) -> dict[int, KernelFit]:
+        return self._scalar_fits
+
+    @cached_property
+    def _scalar_fits(self) -> dict[int, KernelFit]:
+        return {task: independent(self.prepared, task, self.options) for task in self._eligible}
+
+    def _joint(self) -> dict[int, KernelFit]:
+        return dict.fromkeys(self._eligible, self._joint_fit) if self._eligible else {}
+
+    @cached_property
+    def _joint_fit(self) -> KernelFit:
+        own = self._scalar_fits
+        return joint(self.prepared, self._eligible, own, self.options) if len(own) > 1 else own[self._eligible[0]]
+
+    def _scalar_semi_exact(self) -> dict[int, KernelFit]:
+        fits = {task: self._best_degree(fit) for task, fit in self._scalar_fits.items()}
+        return {task: fit for task, fit in fits.items() if fit is not None}
+
+    def _joint_semi_exact(self) -> dict[int, KernelFit]:
+        fit = self._best_degree(self._joint_fit) if self._eligible else None
+        return dict.fromkeys(self._eligible, fit) if fit is not None else {}
+
+    def _best_degree(self, fit: KernelFit) -> KernelFit | None:
+        degrees = semi_exact_degrees(fit)
+        fits = [semi_exact(fit, degree, self.options) for degree in degrees]
+        return min(fits, key=lambda f: f.found.score, default=None)
+
+
+def semi_exact_degrees(fit: KernelFit) -> list[int]:
+    """Degrees whose columns leave at least half of every task's points to the kernel."""
+    smallest = min(len(fit.prepared.distinct[t].values) for t in fit.members)
+    dimension = fit.prepared.tasks.dimension
+    return [degree for degree in (1, 2) if count_features(dimension, degree) + 1 <= smallest // 2]
+
+
+def _kernel_answer(method: str, fit: KernelFit, task: int) -> Answer:
+    member = fit.members.index(task)
+    residual, deviation = fit.leave_one_out[member]
+    calibration = float(np.sqrt(np.mean((residual / deviation) ** 2)))
+    return Answer(
+        method,
+        float(fit.mean[member]),
+        float(fit.model_std_error[member]) * calibration,
+        float(np.sqrt(np.mean(residual**2))),
+        lambda points, scores: fit.variate(points, scores, member),
+        _describe(fit),
+    )
+
+
+def _describe(fit: KernelFit) -> str:
+    shape = "one lengthscale" if fit.found.level == 0 else "a lengthscale for each axis"
+    polynomial = f" + polynomial of degree {fit.degree}" if fit.degree else ""
+    return f"{fit.found.family}, {shape}, {fit.found.system} axes{polynomial}"
+
+
+def _zero(points: Float[np.ndarray, "k d"], scores: Float[np.ndarray, "k d"]) -> Float[np.ndarray, " k"]:
+    return np.zeros(len(points))

@@ -1,0 +1,72 @@
+"""The table an estimate prints itself as, in the manner of arviz.summary."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+
+import numpy as np
+import xarray as xr
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+
+def table(data: xr.Dataset) -> str:
+    """Per task: estimate, standard error, plain average with its own, and the gain in samples."""
+    grid = Table(box=None, pad_edge=False, header_style="bold")
+    grid.add_column("task")
+    for name in ("estimate", "std error", "plain average", "std error", "gain", "n"):
+        grid.add_column(name, justify="right")
+    grid.add_column("rung")
+    for t, name in enumerate(data["task"].values):
+        row = data.isel(task=t)
+        estimate, plain = with_error(row["mean"], row["std_error"]), with_error(
+            row["monte_carlo_mean"], row["monte_carlo_std_error"]
+        )
+        grid.add_row(escape(str(name)), *estimate, *plain, _factor(float(row["gain"])), str(int(row["samples"])),
+                     str(row["rung"].values))
+    return render(grid) + _remark(data)
+
+
+def with_error(mean: float, error: float) -> tuple[str, str]:
+    """A number and its standard error, both to the digits that the error leaves meaningful (two)."""
+    mean, error = float(mean), float(error)
+    if error > 0 and np.isfinite(error):
+        decimals = int(np.clip(1 - np.floor(np.log10(error)), 0, 12))
+        if abs(mean) < 1e8 and 1e-10 < error < 1e8:
+            return f"{mean:.{decimals}f}", f"{error:.2g}"
+    return f"{mean:.8g}", f"{error:.2g}"
+
+
+def render(grid: Table) -> str:
+    """A table as plain text, wide enough not to wrap."""
+    console = Console(file=io.StringIO(), width=200, color_system=None, highlight=False)
+    console.print(grid)
+    return "\n".join(line.rstrip() for line in console.file.getvalue().splitlines())
+
+
+def simple_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Rows of text under a header, the first column left-aligned."""
+    grid = Table(box=None, pad_edge=False, header_style="bold")
+    for i, name in enumerate(header):
+        grid.add_column(name, justify="left" if i == 0 else "right")
+    for row in rows:
+        grid.add_row(*(escape(cell) for cell in row))
+    return render(grid)
+
+
+def _factor(gain: float) -> str:
+    return "-" if not np.isfinite(gain) else f"x {gain:,.0f}" if gain >= 10 else f"x {gain:.2g}"
+
+
+def _remark(data: xr.Dataset) -> str:
+    lines = [f"method {data.attrs['method']}, {data.attrs['seconds']:.1f} s"]
+    if data.sizes["task"] > 1:
+        shared = bool(data.attrs["shared_points"])
+        lines.append(
+            "tasks share their points: they gain from common hyperparameters, hardly from their correlation"
+            if shared
+            else "tasks have points of their own: related tasks inform each other"
+        )
+    return "\n" + "; ".join(lines)

@@ -1,0 +1,249 @@
+"""Exact kernel control variates for one task or several: search on rounded rows, solution on the data as they are.
+
+`independent` fits one task by itself. `joint` fits several: on different points by the shared + own model
+B k_0 + diag(k_t), on shared points by one covariance for all (every B then gives the same estimate, design of
+autokrigeability). Both return a `KernelFit` in the user's units.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from jaxtyping import Float
+
+from ..data import DIGITS, Coordinates, Prepared
+from ..kernels import Side, correlation
+from ..stein import stein_terms
+from .design import Design, orthonormal_features
+from .families import FAMILIES, change_family, scalar_model, separable_model, shared_and_own
+from .model import Criterion, Model, solve
+from .search import Found, refit, search
+
+#: Rows beyond which hyperparameters are chosen on a part of the data (the solution always uses all).
+MOST_TUNING_ROWS = 1000
+
+
+@dataclass(frozen=True)
+class Options:
+    """How hyperparameters are chosen."""
+
+    families: tuple[str, ...] = tuple(FAMILIES)
+    criterion: Criterion = "reml"
+    order: int = 1
+
+
+@dataclass(frozen=True, eq=False)
+class KernelFit:
+    """A solved kernel control variate of some tasks, in the user's units."""
+
+    prepared: Prepared
+    members: tuple[int, ...]
+    coordinates: Coordinates
+    found: Found
+    degree: int
+    pooled: bool
+
+    @cached_property
+    def design(self) -> Design:
+        """The rows of the solution."""
+        return build_design(self.prepared, self.members, self.coordinates, self.degree, self.pooled)
+
+    @cached_property
+    def system(self):
+        """The solved linear system."""
+        return solve(self.found.model, self.design)
+
+    @property
+    def mean(self) -> Float[np.ndarray, " m"]:
+        """Estimates of the members' expectations."""
+        count = len(self.members)
+        standard = self.system.coefficients[0] if self.pooled else self.system.coefficients[:count]
+        return self._shift + self._scale * standard
+
+    @cached_property
+    def task_covariance(self) -> Float[np.ndarray, "m m"]:
+        """Prior covariance B of the members' variates (in standardised values), summed over terms at typical points."""
+        if self.pooled:
+            weights, freedom = self.system.weights, self.design.size - self.design.columns.shape[1]
+            return self.design.values.T @ weights / max(freedom, 1)
+        total = np.zeros((len(self.members),) * 2)
+        for term in stein_terms(self.found.model.kernel):
+            total += _task_part(term, self.design)
+        return total
+
+    @property
+    def task_correlation(self) -> Float[np.ndarray, "m m"]:
+        """How alike the model takes the members to be."""
+        return correlation(self.task_covariance)
+
+    @property
+    def model_std_error(self) -> Float[np.ndarray, " m"]:
+        """Standard errors under the model, the root of diag (A' W^-1 A)^-1."""
+        count = len(self.members)
+        if self.pooled:
+            variance = self.system.covariance[0, 0] * np.diag(self.task_covariance)
+        else:
+            variance = np.diag(self.system.covariance)[:count]
+        return self._scale * np.sqrt(variance)
+
+    @cached_property
+    def leave_one_out(self) -> list[tuple[Float[np.ndarray, " n"], Float[np.ndarray, " n"]]]:
+        """For each member, residuals and standard deviations of its values predicted from all others."""
+        residual, variance = self.system.leave_one_out()
+        result = []
+        for i, _ in enumerate(self.members):
+            if self.pooled:
+                scale = np.sqrt(np.diag(self.task_covariance)[i])
+                result.append((residual[:, i] * self._scale[i], np.sqrt(variance[:, i]) * scale * self._scale[i]))
+            else:
+                rows = self.design.rows(i)
+                result.append((residual[rows] * self._scale[i], np.sqrt(variance[rows]) * self._scale[i]))
+        return result
+
+    def variate(
+        self, points: Float[np.ndarray, "k d"], scores: Float[np.ndarray, "k d"], member: int
+    ) -> Float[np.ndarray, " k"]:
+        """g_t at new points with their scores under the target of member t (paper, eq. 7)."""
+        return evaluate_variate(self, points, scores, member)
+
+    @property
+    def _shift(self) -> Float[np.ndarray, " m"]:
+        return self.prepared.shift[list(self.members)]
+
+    @property
+    def _scale(self) -> Float[np.ndarray, " m"]:
+        return self.prepared.scale[list(self.members)]
+
+
+def independent(prepared: Prepared, task: int, options: Options) -> KernelFit:
+    """The scalar kernel control variate of one task (control functionals, paper section 2)."""
+    return _searched(prepared, (task,), options, lambda f, d, l: scalar_model(f, d, l, options.order), pooled=False)
+
+
+def joint(prepared: Prepared, members: tuple[int, ...], own: dict[int, KernelFit], options: Options) -> KernelFit:
+    """The vector-valued control variate of several tasks; `own` holds their independent fits, as starts."""
+    if prepared.tasks.share_points:
+        return _searched(prepared, members, options, lambda f, d, l: scalar_model(f, d, l, options.order), pooled=True)
+    covariance = _start_covariance(prepared, members)
+    separable = _searched(
+        prepared, members, options, lambda f, d, l: separable_model(f, d, l, covariance, options.order), pooled=False
+    )
+    candidates = [separable, *_shared_and_own(prepared, separable, own, options)]
+    return min(candidates, key=lambda fit: fit.found.score)
+
+
+def semi_exact(fit: KernelFit, degree: int, options: Options) -> KernelFit:
+    """The same kernel with polynomial columns of total degree `degree` for every task, tuned again from there."""
+    design = _tuning_design(fit.prepared, fit.members, fit.coordinates, degree, fit.pooled)
+    return replace(fit, found=refit(fit.found, design, fit.found.model, options.criterion), degree=degree)
+
+
+def build_design(
+    prepared: Prepared, members: tuple[int, ...], coordinates: Coordinates, degree: int, pooled: bool
+) -> Design:
+    """Rows of the members in standard coordinates; pooled members share rows and have a column of values each."""
+    values = [prepared.standard_values(t) for t in members]
+    sources = members[:1] if pooled else members
+    rows = [prepared.distinct[t] for t in sources]
+    side = Side(
+        np.concatenate([coordinates.points(r.points) for r in rows]),
+        np.concatenate([coordinates.scores(r.scores) for r in rows]),
+        np.repeat(np.arange(len(rows)), [len(r.values) for r in rows]),
+    )
+    stacked = np.column_stack(values) if pooled else np.concatenate(values)
+    return Design.build(side, stacked, np.concatenate([r.multiplicity for r in rows]), len(rows), degree)
+
+
+def evaluate_variate(
+    fit: KernelFit, points: Float[np.ndarray, "k d"], scores: Float[np.ndarray, "k d"], member: int
+) -> Float[np.ndarray, " k"]:
+    """Kernel part K_0(x, X) c plus polynomial part, in the units of the member's values."""
+    from ..stein import gram
+
+    z, s = fit.coordinates.points(points), fit.coordinates.scores(scores)
+    index = 0 if fit.pooled else member
+    side = Side(z, s, np.full(len(z), index))
+    weights = fit.system.weights[:, member] if fit.pooled else fit.system.weights
+    result = gram(fit.found.model.kernel, side, fit.design.side) @ weights
+    if fit.degree:
+        result = result + _polynomial_part(fit, z, s, member)
+    return fit.prepared.scale[fit.members[member]] * result
+
+
+def _polynomial_part(fit: KernelFit, z: np.ndarray, s: np.ndarray, member: int) -> np.ndarray:
+    from ..stein import polynomial_features
+
+    design, coefficients = fit.design, fit.system.coefficients
+    start = design.tasks
+    for task in range(design.tasks):
+        rows = design.rows(task)
+        _, transform = orthonormal_features(design.side.points[rows], design.side.scores[rows], fit.degree)
+        width = transform.shape[1]
+        if fit.pooled or task == member:
+            block = coefficients[start : start + width]
+            block = block[:, member] if fit.pooled else block
+            return polynomial_features(z, s, fit.degree) @ (transform @ block)
+        start += width
+    raise AssertionError("every member has its own columns")
+
+
+def _searched(prepared: Prepared, members: tuple[int, ...], options: Options, start, pooled: bool) -> KernelFit:
+    coordinates = {s: prepared.coordinates(members, s) for s in prepared.systems(members)}
+    designs = {s: _tuning_design(prepared, members, c, 0, pooled) for s, c in coordinates.items()}
+    found = search(designs, start, options.families, options.criterion)
+    return KernelFit(prepared, members, coordinates[found.system], found, 0, pooled)
+
+
+def _tuning_design(prepared: Prepared, members, coordinates: Coordinates, degree: int, pooled: bool) -> Design:
+    return build_design(prepared, members, coordinates, degree, pooled).rounded(DIGITS).thinned(MOST_TUNING_ROWS)
+
+
+def _shared_and_own(
+    prepared: Prepared, separable: KernelFit, own: dict[int, KernelFit], options: Options
+) -> list[KernelFit]:
+    """The shared + own model from two starts: almost all shared, and almost all own."""
+    members, coordinates, found = separable.members, separable.coordinates, separable.found
+    own_models = []
+    for task in members:
+        design = _tuning_design(prepared, (task,), coordinates, 0, False)
+        start = change_family(own[task].found.model, found.family)
+        own_models.append(refit(own[task].found, design, start, options.criterion).model)
+    design = _tuning_design(prepared, members, coordinates, 0, False)
+    fits = []
+    for shared_part in (0.99, 0.01):
+        start = shared_and_own(found.model, own_models, shared_part, 1 - shared_part)
+        fits.append(replace(separable, found=refit(found, design, start, options.criterion, 150)))
+    return fits
+
+
+def _start_covariance(prepared: Prepared, members: tuple[int, ...]) -> Float[np.ndarray, "m m"]:
+    """A first B from how alike the linear parts of the tasks are, shrunk towards the identity."""
+    coordinates = prepared.coordinates(members, "scaled")
+    slopes = []
+    for task in members:
+        rows = prepared.distinct[task]
+        scores = coordinates.scores(rows.scores)
+        columns = np.hstack([np.ones((len(scores), 1)), scores])
+        ridge = 0.1 * len(scores) * np.eye(columns.shape[1])
+        ridge[0, 0] = 0.0
+        slopes.append(np.linalg.solve(columns.T @ columns + ridge, columns.T @ prepared.standard_values(task))[1:])
+    slopes = np.array(slopes)
+    norms = np.linalg.norm(slopes, axis=1) + 1e-12
+    return 0.2 * np.eye(len(members)) + 0.8 * (slopes @ slopes.T) / np.outer(norms, norms)
+
+
+def _task_part(term, design: Design) -> np.ndarray:
+    """One term's covariance between tasks: B times the mean of the scalar kernel's diagonal, or that of one task."""
+    from ..kernels import Own, Separable
+    from ..stein import diagonal
+
+    if isinstance(term.kernel, Separable):
+        b = np.asarray(term.kernel.coregionalization.matrix())
+        return b * float(np.mean(diagonal(term.with_kernel(term.kernel.kernel), design.side)))
+    part = np.zeros((design.tasks, design.tasks))
+    task = term.kernel.task if isinstance(term.kernel, Own) else 0
+    scalar = term.with_kernel(term.kernel.kernel) if isinstance(term.kernel, Own) else term
+    part[task, task] = float(np.mean(diagonal(scalar, design.side)))
+    return part
