@@ -1,8 +1,10 @@
-"""Neural control variates (paper, C.2) on a banana-shaped target in two dimensions, n = 1000: error against plain averages.
+"""Neural control variates (paper, C.2) on a banana-shaped target, n = 1000: error against plain averages.
 
     x_1 = z_1,  x_2 = z_1^2 - 1 + z_2 / 2,  f(x) = x_1 + x_2,  E f = 0
 
     python benchmarks/paper/neural_banana.py [--replications 20]
+
+prints one JSON record.
 """
 
 import argparse

@@ -188,3 +188,21 @@ def test_singular_b_has_a_right_answer_and_an_indefinite_one_is_refused(one_targ
 def test_zero_penalty_on_a_kernel_is_refused_with_a_remedy(one_target):
     with pytest.raises(ValueError, match="must be positive.*take"):
         fit(one_target, KernelVariate(KERNEL), Exact(0.0))
+
+
+def test_a_covariance_model_is_solved_exactly(one_target, related):
+    from vvcv.kernels import Fixed, Separable
+    from vvcv.selection.model import Model
+    from vvcv.stein import SteinKernel, diagonal
+
+    stein = SteinKernel(Separable(Fixed(related), KERNEL))
+    expected = fit(one_target, KernelVariate(KERNEL, related), Exact(LAMBDA))
+    variances = diagonal(stein, expected.problem.side)
+    means = [variances[one_target.task == t].mean() for t in range(2)]
+    model = Model(stein, LAMBDA * np.array(one_target.sizes) / means)
+    found = fit(one_target, model)
+    np.testing.assert_allclose(found.mean, expected.mean, atol=1e-10)
+    x = np.random.default_rng(8).standard_normal((5, 2))
+    np.testing.assert_allclose(found.control_variate(x, -x, "high"), expected.control_variate(x, -x, "high"), atol=1e-8)
+    with pytest.raises(ValueError, match="no task"):
+        found.control_variate(x, -x, "middle")

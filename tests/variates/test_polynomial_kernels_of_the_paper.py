@@ -47,6 +47,7 @@ def test_stein_kernel_equals_the_formula_of_the_paper(order, degree):
     kernel = SteinKernel(Separable(Fixed(B), Polynomial(degree, C)), order)
     found = gram(kernel, Side(points, scores, task))
     formula = FORMULAS[order, degree]
-    pairs = [[formula(x, lx, y, ly) for y, ly in zip(points, scores)] for x, lx in zip(points, scores)]
+    rows = list(zip(points, scores, strict=True))
+    pairs = [[formula(x, lx, y, ly) for y, ly in rows] for x, lx in rows]
     expected = B[np.ix_(task, task)] * np.array(pairs)
     np.testing.assert_allclose(found, expected, atol=1e-12 * np.abs(expected).max())

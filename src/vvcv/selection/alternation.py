@@ -1,6 +1,6 @@
 """Exact block-coordinate descent: closed forms in turn for theta, beta and B (paper, section 4, after Theorem 4.1).
 
-    theta <- Theorem 4.1 given beta        beta_t <- average of f_t - (g_theta)_t        B <- argmin Lbar given theta, beta
+    theta <- Theorem 4.1 given beta     beta_t <- average of f_t - (g_theta)_t     B <- argmin Lbar given theta, beta
 
 The sweep theta, beta is an affine map of beta in R^T that contracts slowly when lambda is small: beta moves by
 lambda A' W^-1 (y - A beta). Anderson's extrapolation finds its fixed point in about T sweeps.
@@ -57,24 +57,28 @@ def alternate_means(problem: Problem, settings: Alternation) -> Alternated:
         return theta, solver @ (values - gram @ theta)
 
     scale = np.std(values) + np.abs(problem.plain_means).max() * 1e-3 + 1e-300
-    beta, history, objectives, betas = problem.plain_means, [], [], []
+    history: list[tuple[np.ndarray, np.ndarray]] = []
+    beta, objectives, betas = problem.plain_means, [], []
     for _ in range(settings.sweeps):
         theta, moved = sweep(beta)
-        history = [*history[-columns.shape[1] :], (beta, moved - beta)] if settings.accelerate else [(beta, moved - beta)]
+        past = history[-columns.shape[1] :] if settings.accelerate else []
+        history = [*past, (beta, moved - beta)]
         residual = values - columns @ moved - gram @ theta
         objectives.append(residual @ (residual / counts) + settings.regularization * theta @ gram @ theta)
         betas.append(moved)
         if np.abs(moved - beta).max() <= settings.tolerance * scale * _pace(history):
-            beta = moved
-            break
+            theta, _ = sweep(moved)
+            return Alternated(theta, moved, problem.b, np.array(objectives), np.array(betas))
         beta = _anderson(history)
-    theta, _ = sweep(beta)
-    return Alternated(theta, beta, problem.b, np.array(objectives), np.array(betas))
+    raise ValueError(
+        f"The sweeps must come to rest, but after {settings.sweeps} of them beta still moves by "
+        f"{np.abs(history[-1][1]).max():g}. Set accelerate=True, or increase the regularization."
+    )
 
 
 @float64
 def alternate_with_b(problem: Problem, settings: Alternation) -> Alternated:
-    """Exact (theta, beta) given B, then the exact B given (theta, beta), until Lbar_vv stands still (paper, eq. 8)."""
+    """Exact (theta, beta) given B, then the exact B given (theta, beta), until Lbar_vv stands still (paper, eq. 10)."""
     b, objectives, betas = problem.b, [], []
     for _ in range(settings.sweeps):
         solution = joint_solution(problem, settings.regularization, "rkhs", b)
@@ -87,7 +91,11 @@ def alternate_with_b(problem: Problem, settings: Alternation) -> Alternated:
 
 
 def best_b(
-    problem: Problem, theta: Float[np.ndarray, " N"], beta: Float[np.ndarray, " p"], regularization: float, steps: int = 2000
+    problem: Problem,
+    theta: Float[np.ndarray, " N"],
+    beta: Float[np.ndarray, " p"],
+    regularization: float,
+    steps: int = 2000,
 ) -> Float[np.ndarray, "T T"]:
     """argmin over positive semi-definite B of Lbar_vv with theta and beta held fixed: Update_B of Algorithm 1, exactly.
 

@@ -1,7 +1,7 @@
 """Mini-batches in proportion to the sample sizes, reshuffled every epoch (paper, A.2).
 
 Batch k of b takes rows floor(k m_t / b) to floor((k + 1) m_t / b) of a shuffled task t: all rows once per epoch, every
-task in every batch while m_t >= b. Rows weigh b / m_t, so that the gradient of a batch is unbiased for unequal sizes too.
+task in every batch while m_t >= b. Rows weigh b / m_t, so that the gradient of a batch is unbiased for unequal sizes.
 """
 
 from __future__ import annotations
@@ -13,15 +13,17 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from ..variates.space import AnyArray
+
 
 class Batches(NamedTuple):
     """Positions in the shuffled order (task after task) and weights of the rows of each batch; padding weighs 0."""
 
-    positions: Int[Array, "b m"]
-    weights: Float[Array, "b m"]
+    positions: Int[AnyArray, "b m"]
+    weights: Float[AnyArray, "b m"]
 
     @property
-    def count(self) -> int:
+    def per_epoch(self) -> int:
         """Batches per epoch."""
         return self.positions.shape[0]
 
@@ -46,12 +48,16 @@ def make_batches(sizes: tuple[int, ...], batch_size: int | None) -> Batches:
         [np.arange(k * m // count, (k + 1) * m // count) + start for m, start in zip(sizes, starts, strict=True)]
         for k in range(count)
     ]
-    weights = [np.concatenate([np.full(len(rows), count / m) for rows, m in zip(part, sizes, strict=True)]) for part in parts]
+    weights = [
+        np.concatenate([np.full(len(rows), count / m) for rows, m in zip(part, sizes, strict=True)]) for part in parts
+    ]
     width = max(len(w) for w in weights)
-    positions = np.stack([np.pad(np.concatenate(part), (0, width - len(w))) for part, w in zip(parts, weights, strict=True)])
+    positions = np.stack(
+        [np.pad(np.concatenate(part), (0, width - len(w))) for part, w in zip(parts, weights, strict=True)]
+    )
     return Batches(positions, np.stack([np.pad(w, (0, width - len(w))) for w in weights]))
 
 
-def shuffled_rows(key: Array, task: Int[Array, " N"]) -> Int[Array, " N"]:
+def shuffled_rows(key: Array, task: Int[AnyArray, " N"]) -> Int[AnyArray, " N"]:
     """A random order of the rows within each task; the tasks stay in place."""
     return jnp.argsort(task + jax.random.uniform(key, task.shape))

@@ -26,9 +26,9 @@ from .problem import Problem
 
 @dataclass(frozen=True, eq=False)
 class LinearSolution:
-    """The joint minimiser; `influence` gives each value's weight in beta and its error when predicted from the others."""
+    """The joint minimiser; `influence` gives each value's weight in beta and its leave-one-out residual."""
 
-    theta: Float[np.ndarray, "..."]
+    theta: Float[np.ndarray, " ..."]
     beta: Float[np.ndarray, " p"]
     objective: float
     influence: Callable[[], tuple[Float[np.ndarray, "p N"], Float[np.ndarray, " N"]]]
@@ -46,13 +46,13 @@ def joint_solution(
     regularization: float,
     penalty: Penalty = "rkhs",
     b: Float[np.ndarray, "T T"] | None = None,
-    objective: Objective = Variance(),
+    objective: Objective | None = None,
 ) -> LinearSolution:
-    """theta and beta that minimise L_vv together, for a fixed B (paper, eq. 6 and Theorem 4.1 with beta optimal too)."""
+    """theta and beta that minimise L_vv together, for a fixed B (paper, eq. 8; Theorem 4.1 with beta optimal too)."""
     space = linear_space(problem)
     b = problem.b if b is None else b
     psi = np.asarray(space.expand(b))
-    precision = objective.precision(problem.chains)
+    precision = (objective or Variance()).precision(problem.chains)
     if penalty == "rkhs" and isinstance(space, ReducedSpace):
         _check_regularization(regularization)
         solution = _dual(psi, None, precision, problem, regularization)
@@ -68,11 +68,11 @@ def joint_solution(
 @float64
 def coefficients_given_means(
     problem: Problem, beta: Float[np.ndarray, " p"], regularization: float, b: Float[np.ndarray, "T T"] | None = None
-) -> Float[np.ndarray, "..."]:
+) -> Float[np.ndarray, " ..."]:
     """theta of Theorem 4.1 with beta given: N T unknowns in the paper's parametrisation, N in the reduced one.
 
-    The full system is sum_t' sum_j' (sum_t 1/m_t sum_j K0_.t K0_t. + lambda K0) theta = sum_t 1/m_t sum_j K0_.t (f - beta);
-    the reduced one is (K0 + lambda diag(m_t)) c = f - beta. Both give the same function.
+    Full:     sum_t' sum_j' (sum_t 1/m_t sum_j K0_.t K0_t. + lambda K0) theta = sum_t 1/m_t sum_j K0_.t (f - beta)
+    Reduced:  (K0 + lambda diag(m_t)) c = f - beta, which gives the same function.
     """
     _check_regularization(regularization)
     space = linear_space(problem)
@@ -89,7 +89,7 @@ def coefficients_given_means(
 
 @float64
 def best_means(problem: Problem, theta: np.ndarray, b: np.ndarray | None = None) -> Float[np.ndarray, " T"]:
-    """beta_t* = average of f_t - (g_theta)_t over the points of task t, for a fixed theta (paper, after Theorem 4.1)."""
+    """beta_t* = average of f_t - (g_theta)_t over the points of task t, given theta (paper, after Theorem 4.1)."""
     b = problem.b if b is None else b
     remainder = problem.values - np.asarray(problem.space.output(theta, b))
     task = problem.tasks.task
@@ -117,7 +117,9 @@ def reduced_space(problem: Problem) -> ReducedSpace:
     return space
 
 
-def _dual(gram: np.ndarray, psi: np.ndarray | None, precision: np.ndarray, problem: Problem, lam: float) -> LinearSolution:
+def _dual(
+    gram: np.ndarray, psi: np.ndarray | None, precision: np.ndarray, problem: Problem, lam: float
+) -> LinearSolution:
     """N unknowns, one factorisation of W; theta is W's own coefficients, or Psi' times them."""
     noise = np.diag(1 / precision) if precision.ndim == 1 else np.linalg.inv(precision)
     try:
@@ -156,7 +158,9 @@ def _primal(psi: np.ndarray, precision: np.ndarray, problem: Problem, lam: float
     return LinearSolution(fitted[columns:], fitted[:columns], value, lambda: (inverse[:columns], left_out))
 
 
-def _from_root(psi: np.ndarray, inner: np.ndarray, precision: np.ndarray, problem: Problem, lam: float) -> LinearSolution:
+def _from_root(
+    psi: np.ndarray, inner: np.ndarray, precision: np.ndarray, problem: Problem, lam: float
+) -> LinearSolution:
     """The RKHS norm in the paper's parametrisation: change to coordinates in which it is Euclidean."""
     values, vectors = np.linalg.eigh(inner)
     kept = values > 1e-13 * values[-1]
@@ -170,6 +174,6 @@ def _from_root(psi: np.ndarray, inner: np.ndarray, precision: np.ndarray, proble
 def _check_regularization(lam: float) -> None:
     if not (np.isfinite(lam) and lam > 0):
         raise ValueError(
-            f"The penalty lambda must be positive for a kernel variate, but is {lam!r}. Interpolation is the limit of a "
-            "small one: take 1e-8 times the variance of the values."
+            f"The penalty lambda must be positive for a kernel variate, but is {lam!r}. Interpolation is the limit of "
+            "a small one: take 1e-8 times the variance of the values."
         )

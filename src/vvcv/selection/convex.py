@@ -55,7 +55,7 @@ def convex_sequence(problem: Problem, settings: ConvexSequence) -> ConvexPath:
     """Minimise Lbar_delta for each delta in turn, each from the minimiser of the one before."""
     lam, gram = settings.regularization, np.asarray(reduced_space(problem).gram)
     indicator = np.eye(len(problem.tasks))[problem.tasks.task]
-    b = _start(problem, lam)
+    b = _start(problem)
     delta = settings.delta * float(np.sqrt(2 * np.trace(b @ b @ b) / (lam * len(b))))
     stop = delta * settings.smallest / settings.delta
     objectives, deltas, betas = [], [], []
@@ -97,7 +97,7 @@ def theta_products(
     return spread.T @ gram @ spread
 
 
-def _start(problem: Problem, lam: float) -> Float[np.ndarray, "T T"]:
+def _start(problem: Problem) -> Float[np.ndarray, "T T"]:
     """The given B, lifted where it is singular: every convex problem forgets its start."""
     b = problem.b
     return b + 1e-6 * np.trace(b) / len(b) * np.eye(len(b)) if np.linalg.eigvalsh(b)[0] <= 0 else b

@@ -31,13 +31,13 @@ def cross_validate(
     tasks: Tasks,
     candidates: Mapping[str, tuple[Variate, Selection]],
     count: int = 5,
-    objective: Objective = Variance(),
+    objective: Objective | None = None,
     seed: int | jax.Array = 0,
 ) -> Validated:
     """Choose among pairs (variate, selection) by J_vv of the rows that each fold leaves out."""
     tasks = as_tasks(tasks)
     if not candidates:
-        raise ValueError("Cross-validation chooses among candidates, but there are none. Pass {name: (variate, selection)}.")
+        raise ValueError("Cross-validation needs candidates, but there are none. Pass {name: (variate, selection)}.")
     parts = folds(tasks, count, seed)
     scores = {}
     for name, (variate, selection) in candidates.items():
@@ -45,7 +45,7 @@ def cross_validate(
         for others, fold, _ in parts:
             fitted = fit_replications([others], variate, selection, seeds=[seed])[0]
             residual = fitted.remainder(fold) - np.repeat(fitted.mean, fold.sizes)
-            total += objective.value(residual, [(1, size) for size in fold.sizes]) / count
+            total += (objective or Variance()).value(residual, [(1, size) for size in fold.sizes]) / count
         scores[name] = total
     return Validated(min(scores, key=scores.__getitem__), scores)
 

@@ -1,9 +1,8 @@
-"""Runs Algorithms 1 and 2 on one data set or many of equal shape: chunks of epochs, progress, early stopping, refusals."""
+"""Runs Algorithms 1 and 2 on one data set or many of equal shape: progress, early stopping, refusals."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import nullcontext
 from typing import Any, NamedTuple
 
 import jax
@@ -60,42 +59,43 @@ def descend(
 
 def _chunks(settings, rules, data, held, batches, state: State, seeds, problems) -> tuple[State, list, bool]:
     epochs = settings.epochs
-    length = max((c for c in range(1, CHUNK + 1) if epochs % c == 0), default=1)
-    scales = _scales(settings, epochs)
-    keys = jax.vmap(lambda key: jax.vmap(lambda e: jax.random.fold_in(key, e))(jnp.arange(max(epochs, 1))))(
-        jnp.stack([as_key(seed) for seed in seeds])
-    )
-    bar = Progress(transient=True) if settings.progress else nullcontext()
+    padded = -(-epochs // CHUNK) * CHUNK
+    scales = _scales(settings, padded)
+    keys = jax.vmap(lambda key: jax.random.split(key, padded))(jnp.stack([as_key(seed) for seed in seeds]))
+    bar = Progress(transient=True, disable=not settings.progress)
     path: list = []
     reference = np.array([_start_objective(p, settings) for p in problems])
     with bar:
-        job = bar.add_task("epochs", total=epochs) if settings.progress else None
-        for begin in range(0, epochs, length):
-            part = slice(begin, begin + length)
+        job = bar.add_task("epochs", total=epochs)
+        for begin in range(0, epochs, CHUNK):
+            part, count = slice(begin, begin + CHUNK), min(CHUNK, epochs - begin)
             try:
-                state, piece = run(rules, data, held, batches, state, scales[part], keys[:, part])
-                path.append(jax.tree.map(np.asarray, piece))
+                state, piece = run(rules, data, held, batches, state, scales[part], keys[:, part], jnp.asarray(count))
+                path.append([np.asarray(array)[:, :count] for array in piece])
             except KeyboardInterrupt:
                 if not settings.interruptible:
                     raise
                 return state, path, bool(path)
-            _check_progress(path[-1][1], reference, begin, settings)
-            if settings.progress:
-                bar.advance(job, length)
+            _check(path[-1][1], reference, begin, settings, last=begin + count == epochs)
+            bar.advance(job, count)
             if held is not None and _stalled(path, settings.patience):
                 break
     return state, path, held is not None and bool(path)
 
 
-def _check_progress(losses: np.ndarray, reference: np.ndarray, begin: int, settings: StochasticOptimisation) -> None:
-    """Refuse where the objective is not finite, or ends a chunk far above its value without a control variate."""
-    broken = ~np.isfinite(losses).all(axis=1) | (losses[:, -1] > DIVERGED * reference)
+def _check(losses: np.ndarray, reference: np.ndarray, begin: int, settings: StochasticOptimisation, last: bool) -> None:
+    """Refuse an objective that is not finite, or that ends far above its value without a control variate.
+
+    In between it may rise for a while: Adam has spikes of its own.
+    """
+    broken = ~np.isfinite(losses).all(axis=1) | (last & (losses[:, -1] > DIVERGED * reference))
     if broken.any():
         worst = int(np.argmax(broken))
+        stated = settings.optimizer is None and not callable(settings.learning_rate)
         raise ValueError(
-            f"The objective must fall, but by epoch {begin + losses.shape[1]} it is {losses[worst, -1]:g} where it began at "
-            f"{reference[worst]:g} (data set {worst}): the learning rate {settings.learning_rate!r} is too large. "
-            "Divide it by 10, or standardise the values."
+            f"The objective must fall, but by epoch {begin + losses.shape[1]} it is {losses[worst, -1]:g}, from "
+            f"{reference[worst]:g} at the start (data set {worst}): the learning rate"
+            f"{f' {settings.learning_rate:g}' if stated else ''} is too large. Divide it by 10, or scale the values."
         )
 
 
@@ -107,7 +107,8 @@ def _stalled(path: list, patience: int) -> bool:
 def _start_objective(problem: Problem, settings: StochasticOptimisation) -> float:
     plain = problem.values - problem.columns @ problem.plain_means
     spread = settings.objective.value(plain, problem.chains)
-    return spread + (float(np.sum(problem.b**2)) if settings.learn_b else 0.0) + 1e-12 * float(np.mean(problem.values**2))
+    of_b = float(np.sum(problem.b**2)) if settings.learn_b else 0.0
+    return spread + of_b + 1e-12 * float(np.mean(problem.values**2))
 
 
 def _rules(settings: StochasticOptimisation, problems: Sequence[Problem]) -> Rules:
@@ -128,7 +129,8 @@ def _scales(settings: StochasticOptimisation, epochs: int) -> Float[jax.Array, "
         return jnp.ones((epochs, 2), settings.precision)
     rates = settings.rates(epochs)
     of_b = getattr(settings, "learning_rate_b", None)
-    return -jnp.asarray(np.stack([rates, rates if of_b is None else settings.rates(epochs, of_b)], axis=1), settings.precision)
+    both = [rates, rates if of_b is None else settings.rates(epochs, of_b)]
+    return -jnp.asarray(np.stack(both, axis=1), settings.precision)
 
 
 def _start_b(problem: Problem, settings: StochasticOptimisation) -> Any:
@@ -175,6 +177,6 @@ def _check_shapes(problems: Sequence[Problem], settings: StochasticOptimisation)
         raise ValueError(f"Replications that run together must have equal sample sizes, but found {sorted(sizes)}.")
     if settings.learn_b and not problems[0].variate.separable:
         raise ValueError(
-            "B can be learned for a separable variate, K = B k, but this kernel is matrix-valued and has its own relation "
-            "of tasks. Use StochasticOptimisation, or a scalar kernel."
+            "B can be learned for a separable variate, K = B k, but this kernel is matrix-valued and has its own "
+            "relation of tasks. Use StochasticOptimisation, or a scalar kernel."
         )

@@ -3,6 +3,8 @@
     beta        all data for the fit, n = 0: the fitted intercept; biased, and the most accurate when g fits well
     Split       fit on m rows, average f - g over the other n: unbiased for independent samples
     CrossFit    k folds, f - g of each with the variate fitted on the others: unbiased, and uses every row
+
+All are estimates of Pi_t[f_t] = Pi_t[f_t - g_t].
 """
 
 from __future__ import annotations

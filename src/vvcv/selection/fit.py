@@ -7,10 +7,11 @@ appendices A and D), an estimator what is done with it (section 2, "The CV Estim
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 from typing import Any
 
+import equinox as eqx
 import jax
 import numpy as np
 from jaxtyping import Float
@@ -18,11 +19,14 @@ from jaxtyping import Float
 from ..data import Tasks, as_tasks
 from ..data.standardize import CoordinateSystem
 from ..precision import float64
-from ..variates import LinearSpace, Penalty, Variate
+from ..variates import KernelVariate, LinearSpace, Penalty, Space, Variate
+from ..variates.space import AnyArray
 from .alternation import Alternation, alternate_means, alternate_with_b
+from .closed_form import joint_solution
 from .convex import ConvexSequence, convex_sequence
 from .descent import Descended, descend
-from .closed_form import joint_solution, linear_space
+from .design import Design
+from .model import Model, solve
 from .objective import MarkovChainVariance, Objective, Variance
 from .problem import Problem
 from .splits import hold_out
@@ -31,7 +35,7 @@ from .stochastic import Path, StochasticOptimisation
 
 @dataclass(frozen=True)
 class Exact:
-    """The joint closed form of theta and beta for the variate's B (paper, Theorem 4.1), by J_vv or the MCMC variance."""
+    """The joint closed form of theta and beta for the variate's B (paper, Theorem 4.1), by J_vv or by Remark 1."""
 
     regularization: float = 1e-3
     penalty: Penalty | None = None
@@ -48,11 +52,11 @@ class Fit:
     names: tuple[str, ...]
     mean: Float[np.ndarray, " T"]
     coregionalization: Float[np.ndarray, "T T"]
-    coefficients: Any
+    coefficients: Any = field(repr=False)
     objective: float
-    problem: Problem
-    beta: Float[np.ndarray, " p"]
-    path: Path | None = None
+    problem: Problem = field(repr=False)
+    beta: Float[np.ndarray, " p"] = field(repr=False)
+    path: Path | None = field(default=None, repr=False)
     spread: Callable[[], Float[np.ndarray, "T T"]] = field(default=lambda: np.zeros((0, 0)), repr=False)
 
     @cached_property
@@ -67,12 +71,18 @@ class Fit:
 
     @float64
     def control_variate(self, points: Any, scores: Any, task: int | str = 0) -> Float[np.ndarray, " n"]:
-        """g_theta(x)_t at points with the scores of that task's target: zero mean under it (paper, eq. 3)."""
+        """g_theta(x)_t at points with the scores of that task's target: zero mean under it (paper, eq. 5)."""
         points, scores = np.atleast_2d(np.asarray(points, float)), np.atleast_2d(np.asarray(scores, float))
-        index = self.names.index(task) if isinstance(task, str) else int(task)
+        index = self._index(task)
         space, columns = self.problem.elsewhere(points, scores, np.full(len(points), index))
         polynomials = columns[:, len(self.names) :] @ self.beta[len(self.names) :]
-        return np.asarray(space.output(self.coefficients, self.coregionalization)) + polynomials
+        return np.asarray(_output(space, self.coefficients, self.coregionalization)) + polynomials
+
+    def _index(self, task: int | str) -> int:
+        known = self.names if isinstance(task, str) else range(len(self.names))
+        if task not in known:
+            raise ValueError(f"There is no task {task!r}; the names are {list(self.names)}, in this order from 0.")
+        return self.names.index(task) if isinstance(task, str) else int(task)
 
     def remainder(self, tasks: Tasks) -> Float[np.ndarray, " n"]:
         """f - g at the rows of any data with these tasks."""
@@ -82,7 +92,7 @@ class Fit:
 
 def fit(
     tasks: Tasks | Sequence[Any],
-    variate: Variate,
+    variate: Variate | Model,
     selection: Selection | None = None,
     *,
     estimator: Any = None,
@@ -92,7 +102,7 @@ def fit(
     """Select a control variate from `variate` by `selection`; the means are beta, or those of `estimator`.
 
     `estimator` is None (beta, all data), `Split(...)` or `CrossFit(...)`. The variate sees the user's coordinates, or
-    standard ones with `coordinates`.
+    standard ones with `coordinates`. A `Model` (Stein kernel and noise) in place of a variate is solved exactly.
 
     >>> from vvcv.variates import PolynomialVariate
     >>> x = np.linspace(-2, 2, 9)[:, None]
@@ -102,13 +112,14 @@ def fit(
     """
     selection = Exact() if selection is None else selection
     if estimator is not None:
-        return estimator(as_tasks(tasks), lambda part: fit(part, variate, selection, coordinates=coordinates, seed=seed))
+        alone = partial(fit, variate=variate, selection=selection, coordinates=coordinates, seed=seed)
+        return estimator(as_tasks(tasks), alone)
     return fit_replications([as_tasks(tasks)], variate, selection, coordinates=coordinates, seeds=[seed])[0]
 
 
 def fit_replications(
     data_sets: Sequence[Tasks],
-    variate: Variate | Sequence[Variate],
+    variate: Variate | Model | Sequence[Variate | Model],
     selection: Selection | None = None,
     *,
     coordinates: CoordinateSystem | None = None,
@@ -118,12 +129,15 @@ def fit_replications(
     selection = Exact() if selection is None else selection
     seeds = list(range(len(data_sets))) if seeds is None else seeds
     variates = list(variate) if isinstance(variate, Sequence) else [variate] * len(data_sets)
+    if isinstance(variates[0], Model):
+        return [_modelled(tasks, v, coordinates) for tasks, v in zip(data_sets, variates, strict=True)]
     if not isinstance(selection, StochasticOptimisation):
         built = [Problem.build(tasks, v, coordinates) for tasks, v in zip(data_sets, variates, strict=True)]
         return [_deterministic(problem, selection) for problem in built]
     held = None
     if selection.held_out > 0:
-        data_sets, held = zip(*(hold_out(t, selection.held_out, seed) for t, seed in zip(data_sets, seeds, strict=True)))
+        parts = [hold_out(t, selection.held_out, seed) for t, seed in zip(data_sets, seeds, strict=True)]
+        data_sets, held = [part[0] for part in parts], [part[1] for part in parts]
     problems = [Problem.build(tasks, v, coordinates) for tasks, v in zip(data_sets, variates, strict=True)]
     ends = descend(problems, selection, seeds, held)
     return [_descended(problem, end, selection) for problem, end in zip(problems, ends, strict=True)]
@@ -132,17 +146,20 @@ def fit_replications(
 def _deterministic(problem: Problem, selection: Selection) -> Fit:
     if isinstance(selection, Exact):
         return _exact(problem, selection)
-    b_penalty = 0.0
-    path: Path | None = None
     if isinstance(selection, ConvexSequence):
         end: Any = convex_sequence(problem, selection)
-    else:
+    elif isinstance(selection, Alternation):
         end = alternate_with_b(problem, selection) if selection.learn_b else alternate_means(problem, selection)
+    else:
+        raise ValueError(
+            f"A selection is one of Exact, Alternation, ConvexSequence or StochasticOptimisation, not a "
+            f"{type(selection).__name__}."
+        )
     tasks = len(problem.tasks)
     matrices = np.broadcast_to(end.b, (len(end.objectives), tasks, tasks))
     path = Path(end.betas[:, :tasks], end.objectives, matrices, None)
     solution = joint_solution(problem, selection.regularization, "rkhs", end.b)
-    return _fit(problem, end.theta, end.beta, end.b, float(end.objectives[-1]) + b_penalty, path, solution.jackknife)
+    return _fit(problem, end.theta, end.beta, end.b, float(end.objectives[-1]), path, solution.jackknife)
 
 
 def _exact(problem: Problem, selection: Exact) -> Fit:
@@ -154,6 +171,18 @@ def _exact(problem: Problem, selection: Exact) -> Fit:
     return result
 
 
+def _modelled(tasks: Tasks, model: Model, coordinates: CoordinateSystem | None) -> Fit:
+    """The exact solution of a covariance model, whose kernel holds B and whose noise takes the place of lambda."""
+    kernel = KernelVariate(model.kernel)
+    if kernel.separable:  # A scalar Stein kernel is the same for every task.
+        kernel = replace(kernel, coregionalization=np.ones((len(tasks), len(tasks))))
+    problem = Problem.build(tasks, kernel, coordinates)
+    design = Design(problem.side, problem.values, np.ones(len(problem.values)), problem.columns, len(tasks))
+    system = solve(model, design)
+    value = system.restricted_likelihood()
+    return _fit(problem, system.weights, system.coefficients, problem.b, value, None, lambda: system.covariance)
+
+
 def _descended(problem: Problem, end: Descended, selection: StochasticOptimisation) -> Fit:
     objective = float(end.path.objective[-1]) if len(end.path.objective) else float("nan")
     result = _fit(problem, end.theta, end.beta, end.b, objective, end.path, None)
@@ -162,14 +191,26 @@ def _descended(problem: Problem, end: Descended, selection: StochasticOptimisati
 
 def _fit(problem, theta, beta, b, objective, path, spread) -> Fit:
     count = len(problem.tasks)
-    cut = None if spread is None else (lambda: float64(spread)()[:count, :count])
-    return Fit(problem.tasks.names, beta[:count], b, theta, objective, problem, beta, path, cut)
+    return Fit(
+        problem.tasks.names,
+        beta[:count],
+        b,
+        theta,
+        objective,
+        problem,
+        beta,
+        path,
+        lambda: float64(spread)()[:count, :count],
+    )
 
 
 def _with_spread(result: Fit, spread: Callable[[], np.ndarray]) -> Fit:
-    from dataclasses import replace
-
     return replace(result, spread=spread)
+
+
+@eqx.filter_jit
+def _output(space: Space, theta: Any, b: Float[AnyArray, "T T"]) -> Float[AnyArray, " n"]:
+    return space.output(theta, b)
 
 
 def _residual_variances(result: Fit) -> list[float]:
@@ -187,9 +228,9 @@ def _descent_covariance(result: Fit, selection: StochasticOptimisation) -> Float
     own = np.diag(_residual_variances(result))
     if not isinstance(result.problem.space, LinearSpace) or selection.regularization == 0:
         return own
-    linear_space(result.problem)
     try:
-        minimiser = joint_solution(result.problem, selection.regularization, selection.penalty, result.coregionalization)
+        b = result.coregionalization
+        minimiser = joint_solution(result.problem, selection.regularization, selection.penalty, b)
         jackknife = minimiser.jackknife()[: len(own), : len(own)]
     except ValueError:  # Not positive definite within rounding: the residuals are all there is.
         return own
@@ -197,7 +238,7 @@ def _descent_covariance(result: Fit, selection: StochasticOptimisation) -> Float
 
 
 def _chain_covariance(result: Fit, objective: Objective) -> Float[np.ndarray, "T T"]:
-    """Asymptotic variance of f - g over n, task by task (paper, Remark A.1)."""
+    """Asymptotic variance of f - g over n, task by task (paper, Remark 1)."""
     remainder, sizes = result.remainder(result.problem.tasks), result.problem.tasks.sizes
     parts = np.split(remainder - np.repeat(result.mean, sizes), np.cumsum(sizes)[:-1])
     assert isinstance(objective, MarkovChainVariance)

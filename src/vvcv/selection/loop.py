@@ -14,7 +14,8 @@ import optax
 from jaxtyping import Array, Float
 
 from ..kernels import Full
-from ..variates import Space
+from ..variates import Penalty, Space
+from ..variates.space import AnyArray
 from .batches import Batches, shuffled_rows
 from .objective import coregionalization_penalty, j_vv
 
@@ -26,15 +27,15 @@ class Data(NamedTuple):
     """A space, its columns for the means, and the values at its rows."""
 
     space: Space
-    columns: Float[Array, "N p"]
-    values: Float[Array, " N"]
+    columns: Float[AnyArray, "N p"]
+    values: Float[AnyArray, " N"]
 
 
 class Unknowns(NamedTuple):
     """The two blocks: (theta, beta), and B (a `Full` when learned, a constant array otherwise)."""
 
-    coefficients: tuple[Any, Float[Array, " p"]]
-    b: Full | Float[Array, "T T"]
+    coefficients: tuple[Any, Float[AnyArray, " p"]]
+    b: Full | Float[AnyArray, "T T"]
 
 
 class State(NamedTuple):
@@ -43,15 +44,15 @@ class State(NamedTuple):
     unknowns: Unknowns
     optimizer: Any
     best: Unknowns
-    score: Float[Array, ""]
+    score: Float[AnyArray, ""]
 
 
 class Rules(eqx.Module):
     """What the loop is told once: static choices, and the penalty as a number."""
 
-    regularization: Float[Array, ""]
+    regularization: Float[AnyArray, ""]
     optimizer: Any = eqx.field(static=True)
-    penalty: str = eqx.field(static=True)
+    penalty: Penalty = eqx.field(static=True)
     norm: float = eqx.field(static=True)
     learn_b: bool = eqx.field(static=True)
     shared_state: bool = eqx.field(static=True)
@@ -65,16 +66,29 @@ def start(rules: Rules, data: Data, beta: Array, b: Full | Array) -> State:
 
 
 @eqx.filter_jit
-def run(rules: Rules, data: Data, held: Data | None, batches: Batches, state: State, scales: Array, keys: Array):
-    """Run epochs for all replications (leading axis of data, held, state, keys); scales (epochs, 2) are shared."""
-    alone = lambda data, held, state, key: _epochs(rules, data, held, batches, state, scales, key)  # noqa: E731
-    return eqx.filter_vmap(alone, in_axes=(eqx.if_array(0), eqx.if_array(0), eqx.if_array(0), 0))(data, held, state, keys)
+def run(
+    rules: Rules,
+    data: Data,
+    held: Data | None,
+    batches: Batches,
+    state: State,
+    scales: Array,
+    keys: Array,
+    count: Array,
+) -> tuple[State, Any]:
+    """Run the first `count` epochs of scales (epochs, 2) for all replications, the leading axis of data and state."""
+
+    def alone(data: Data, held: Data | None, state: State, keys: Array):
+        return _epochs(rules, data, held, batches, state, scales, keys, count)
+
+    return eqx.filter_vmap(alone, in_axes=(eqx.if_array(0), eqx.if_array(0), eqx.if_array(0), 0))(
+        data, held, state, keys
+    )
 
 
-def _epochs(rules: Rules, data: Data, held: Data | None, batches: Batches, state: State, scales: Array, keys: Array):
-    def epoch(state: State, step: tuple[Array, Array]):
-        scale, key = step
-        rows = None if batches.count == 1 else shuffled_rows(key, data.space.task)[batches.positions]
+def _epochs(rules: Rules, data: Data, held: Data | None, batches: Batches, state: State, scales, keys, count):
+    def epoch(state: State, scale: Array, key: Array):
+        rows = None if batches.per_epoch == 1 else shuffled_rows(key, data.space.task)[batches.positions]
 
         def batch(carry, part):
             return _update(rules, data, scale, *carry, *part)
@@ -93,12 +107,21 @@ def _epochs(rules: Rules, data: Data, held: Data | None, batches: Batches, state
         path = (unknowns.coefficients[1], loss, _matrix(unknowns.b), held_out)
         return State(unknowns, optimizer, best, jnp.where(better, score, state.score)), path
 
-    return jax.lax.scan(epoch, state, (scales, keys))
+    def advance(i: Array, carry: tuple[State, Any]):
+        state, now = epoch(carry[0], scales[i], keys[i])
+        return state, jax.tree.map(lambda path, value: path.at[i].set(value), carry[1], now)
+
+    # A loop of dynamic length into a path of fixed length: one compilation serves any number of epochs.
+    shapes = jax.eval_shape(epoch, state, scales[0], keys[0])[1]
+    blank = jax.tree.map(lambda s: jnp.zeros((scales.shape[0], *s.shape), s.dtype), shapes)
+    return jax.lax.fori_loop(0, count, advance, (state, blank))
 
 
-def _update(rules: Rules, data: Data, scale: Array, unknowns: Unknowns, optimizer: Any, rows: Array | None, weights: Array):
+def _update(
+    rules: Rules, data: Data, scale: Array, unknowns: Unknowns, optimizer: Any, rows: Array | None, weights: Array
+):
     """One mini-batch: both blocks in the chosen order, or (theta, beta) alone."""
-    loss, unknowns, optimizer = None, unknowns, optimizer
+    loss = None
     blocks = (("b", "coefficients") if rules.b_first else ("coefficients", "b")) if rules.learn_b else ("coefficients",)
     for block in blocks:
 
@@ -111,8 +134,8 @@ def _update(rules: Rules, data: Data, scale: Array, unknowns: Unknowns, optimize
     return (unknowns, optimizer), loss
 
 
-def batch_loss(rules: Rules, data: Data, unknowns: Unknowns, rows: Array | None, weights: Array) -> Float[Array, ""]:
-    """Lbar_vv on the given rows (paper, eq. 8); without the constant ||B||^2 when B is known (eq. 6)."""
+def batch_loss(rules: Rules, data: Data, unknowns: Unknowns, rows: Array | None, weights: Array) -> Float[AnyArray, ""]:
+    """Lbar_vv on the given rows (paper, eq. 10); without the constant ||B||^2 when B is known (eq. 8)."""
     (theta, beta), b = unknowns.coefficients, _matrix(unknowns.b)
     columns, values, task = data.columns, data.values, data.space.task
     if rows is not None:
@@ -123,7 +146,7 @@ def batch_loss(rules: Rules, data: Data, unknowns: Unknowns, rows: Array | None,
     return loss + coregionalization_penalty(b) if rules.learn_b else loss
 
 
-def _held_out(rules: Rules, held: Data, unknowns: Unknowns) -> Float[Array, ""]:
+def _held_out(rules: Rules, held: Data, unknowns: Unknowns) -> Float[AnyArray, ""]:
     (theta, beta), b, task = unknowns.coefficients, _matrix(unknowns.b), held.space.task
     residuals = held.values - held.columns @ beta - held.space.output(theta, b)
     counts = jax.ops.segment_sum(jnp.ones_like(residuals), task, num_segments=b.shape[0])
@@ -158,5 +181,5 @@ def _moved(current: Any, updates: Any, factor: Array) -> Any:
     return jax.tree.map(lambda value, update: value + factor * update, current, updates)
 
 
-def _matrix(b: Full | Array) -> Float[Array, "T T"]:
+def _matrix(b: Full | Array) -> Float[AnyArray, "T T"]:
     return b.matrix() if isinstance(b, Full) else b

@@ -7,9 +7,9 @@ The mini-batch version is the paper's: Adam on one small batch of every task at 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -55,7 +55,7 @@ class MiniBatchMarginalLikelihood:
     """The paper's version: Adam over mini-batches of every task, on the squares of the positive hyperparameters.
 
     As in the authors' program, a constant kernel is added for the mean, squares are kept above `smallest`, the rate is
-    multiplied by `decay` after each batch, and the nugget grows tenfold until the condition number is below `condition`.
+    multiplied by `decay` after each batch, and the nugget grows tenfold until the condition is below `condition`.
     """
 
     epochs: int = 20
@@ -89,8 +89,10 @@ def maximise_marginal_likelihood(
 ) -> Chosen:
     """The kernel at the hyperparameters that the marginal likelihood prefers."""
     tasks = as_tasks(tasks)
-    full = isinstance(settings, MarginalLikelihood)
-    chosen = _all_data(kernel, tasks, settings) if full else _mini_batches(kernel, tasks, settings, seed)
+    if isinstance(settings, MarginalLikelihood):
+        chosen = _all_data(kernel, tasks, settings)
+    else:
+        chosen = _mini_batches(kernel, tasks, settings, seed)
     fixed = (settings.regularization, settings.order, settings.constant)
     return Chosen(chosen, *(log_marginal_likelihood(k, tasks, *fixed) for k in (kernel, chosen)))
 
@@ -98,7 +100,7 @@ def maximise_marginal_likelihood(
 def _value_and_gradient(
     stein: SteinKernel, tasks: Tasks, regularization: float, constant: float
 ) -> tuple[float, SteinKernel]:
-    """Minus the criterion and its gradient: dL/dW = (W^-1 - W^-1 f f' W^-1) / 2, pulled back through the Gram matrix."""
+    """Minus the criterion and its gradient: dL/dW = (W^-1 - W^-1 f f' W^-1) / 2, pulled back to parameters."""
     value, gradient = 0.0, jax.tree.map(np.zeros_like, stein)
     for task in tasks:
         side = Side(task.points, task.scores, np.zeros(task.size, dtype=int))
@@ -182,12 +184,12 @@ def _nugget(settings: MiniBatchMarginalLikelihood, covariance: Float[Array, "m m
     return candidates[jnp.argmax(fine)]
 
 
-def _flatten(kernel: Kernel) -> tuple[np.ndarray, partial]:
+def _flatten(kernel: Any) -> tuple[np.ndarray, Callable[[np.ndarray], Any]]:
     arrays, static = eqx.partition(jax.tree.map(np.asarray, kernel), eqx.is_inexact_array)
     leaves, tree = jax.tree.flatten(arrays)
     sizes = np.cumsum([leaf.size for leaf in leaves])[:-1]
 
-    def rebuild(vector: np.ndarray) -> Kernel:
+    def rebuild(vector: np.ndarray) -> Any:
         parts = [part.reshape(leaf.shape) for part, leaf in zip(np.split(vector, sizes), leaves, strict=True)]
         return eqx.combine(jax.tree.unflatten(tree, parts), static)
 

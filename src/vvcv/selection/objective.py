@@ -1,4 +1,4 @@
-"""What a control variate is chosen by: J_vv in any p-norm, the variance of MCMC, and penalties (paper, eqs. 5, 6, 8, A.1).
+"""What a control variate is chosen by: J_vv in any p-norm, the variance of MCMC, penalties (paper, eqs. 7, 8, 10; A.1).
 
     J_vv(theta, beta) = || v ||_p,  v_t = 1/m_t sum_j (f_t(x_tj) - g_theta(x_tj)_t - beta_t)^2
     L_vv = J_vv + lambda ||g_theta||^2,     Lbar_vv = L_vv + ||B||_F^2
@@ -16,16 +16,22 @@ from typing import Literal
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Float, Int
 from scipy.linalg import block_diag, toeplitz
+
+from ..variates.space import AnyArray
 
 Window = Literal["bartlett", "parzen"]
 
 
 def j_vv(
-    residuals: Float[Array, " n"], task: Int[Array, " n"], weights: Float[Array, " n"], tasks: int, norm: float = 1.0
-) -> Float[Array, ""]:
-    """|| (sum over rows of task t of weight * residual^2)_t ||_p (paper, eq. 5 and eq. 6); weights 1/m_t give J_m.
+    residuals: Float[AnyArray, " n"],
+    task: Int[AnyArray, " n"],
+    weights: Float[AnyArray, " n"],
+    tasks: int,
+    norm: float = 1.0,
+) -> Float[AnyArray, ""]:
+    """|| (sum over rows of task t of weight * residual^2)_t ||_p (paper, eqs. 7 and 8); weights 1/m_t give J_m.
 
     >>> import numpy as np
     >>> float(j_vv(np.array([1.0, 3.0, 2.0]), np.array([0, 0, 1]), np.array([0.5, 0.5, 1.0]), 2))
@@ -35,7 +41,7 @@ def j_vv(
     return vector_norm(variances, norm)
 
 
-def vector_norm(v: Float[Array, " T"], norm: float) -> Float[Array, ""]:
+def vector_norm(v: Float[AnyArray, " T"], norm: float) -> Float[AnyArray, ""]:
     """The p-norm of non-negative numbers, with a gradient at zero."""
     if norm == 1:
         return jnp.sum(v)
@@ -47,15 +53,15 @@ def vector_norm(v: Float[Array, " T"], norm: float) -> Float[Array, ""]:
     return safe * jnp.where(scaled > 0, jnp.where(scaled > 0, scaled, 1.0) ** (1 / norm), 0.0)
 
 
-def coregionalization_penalty(b: Float[Array, "T T"]) -> Float[Array, ""]:
-    """||B||_F^2 (paper, eq. 8)."""
+def coregionalization_penalty(b: Float[AnyArray, "T T"]) -> Float[AnyArray, ""]:
+    """||B||_F^2 (paper, eq. 10)."""
     return jnp.sum(b**2)
 
 
 def asymptotic_variance(
-    residuals: Float[Array, "chain draw"], window: Window = "bartlett", bandwidth: int | None = None
-) -> Float[Array, ""]:
-    """J + 2 sum_s w(s / bandwidth) Cov(r_i, r_(i+s)) of residuals f - g - beta along chains (paper, Remark A.1).
+    residuals: Float[AnyArray, "chain draw"], window: Window = "bartlett", bandwidth: int | None = None
+) -> Float[AnyArray, ""]:
+    """J + 2 sum_s w(s / bandwidth) Cov(r_i, r_(i+s)) of residuals f - g - beta along chains (paper, Remark 1).
 
     Without a window the sum over all lags of a finite chain is zero whatever the residuals; with it, the sum is a
     consistent estimate. The bandwidth is the square root of the length unless given.
@@ -88,7 +94,7 @@ def lag_weights(draws: int, window: Window = "bartlett", bandwidth: int | None =
 
 @dataclass(frozen=True)
 class Variance:
-    """J_vv with a p-norm on R^T: 1 adds up the variances of all tasks, inf takes the worst (paper, eq. 5)."""
+    """J_vv with a p-norm on R^T: 1 adds up the variances of all tasks, inf takes the worst (paper, eq. 7)."""
 
     norm: float = 1.0
 
@@ -114,7 +120,7 @@ class Variance:
 
 @dataclass(frozen=True)
 class MarkovChainVariance:
-    """The variance of the MCMC central limit theorem, summed over tasks (paper, Remark A.1), with a lag window."""
+    """The variance of the MCMC central limit theorem, summed over tasks (paper, Remark 1), with a lag window."""
 
     window: Window = "bartlett"
     bandwidth: int | None = None

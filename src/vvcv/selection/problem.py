@@ -1,6 +1,8 @@
 """A data set and a variate made one: everything that selection needs, as plain arrays.
 
-    values = columns beta + g_theta + residual,   the first T columns indicate the tasks (paper, eq. 6)
+    values = columns beta + g_theta + residual,   the first T columns indicate the tasks (paper, eq. 8)
+
+Nothing below this point knows where the data came from.
 """
 
 from __future__ import annotations

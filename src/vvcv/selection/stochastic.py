@@ -103,7 +103,7 @@ def _check(settings: StochasticOptimisation) -> None:
         raise ValueError(f"The penalty lambda must be finite and not negative, but is {settings.regularization!r}.")
     if not isinstance(settings.objective, Variance):
         raise ValueError(
-            "Mini-batches of shuffled rows have no autocovariance: the MCMC objective has a closed form. Use Exact with it."
+            "Mini-batches of shuffled rows have no autocovariance, but the MCMC objective has a closed form. Use Exact."
         )
 
 

@@ -56,7 +56,7 @@ def tune(
         jac=True,
         method="L-BFGS-B",
         bounds=parameters.bounds,
-        options={"maxfun": max_evaluations, "maxiter": max_evaluations, "ftol": 1e-9, "maxcor": 20},
+        options={"maxfun": max_evaluations, "maxiter": max_evaluations, "ftol": 1e-7, "maxcor": 20},
     )
     if best.free is None:
         raise LinAlgError("The covariance could not be factorised anywhere near the starting values.")

@@ -85,7 +85,7 @@ class Gram:
         @float64
         def pull_all(cotangent: Float[np.ndarray, "N N"]):
             gradients = tuple(pull(cotangent) for pull in pulls)
-            return SteinSum(gradients) if isinstance(kernel, SteinSum) else gradients[0]
+            return jax.tree.unflatten(jax.tree.structure(kernel), jax.tree.leaves(gradients))
 
         return result, pull_all
 
@@ -116,7 +116,7 @@ class Gram:
         scalar, whole = term.with_kernel(term.kernel.kernel), slice(0, self.size)
         part = self._padded_rows(whole)
         block = self._scalar(scalar, part, whole)
-        b = np.asarray(term.kernel.coregionalization.matrix())
+        b = np.asarray(_matrix(term.kernel.coregionalization))
         if result is None:
             result = self._times(b, block)
         else:
@@ -137,7 +137,7 @@ class Gram:
         return np.asarray(evaluate(scalar, part))[:n, :n]
 
     def _times(self, b: np.ndarray, block: np.ndarray) -> Float[np.ndarray, "N N"]:
-        result = np.empty_like(block, order="C")
+        result = np.zeros(block.shape)
         for t, rows in self._windows.items():
             for u, columns in self._windows.items():
                 if u >= t:
@@ -205,7 +205,12 @@ def _symmetric_sum(cotangent: np.ndarray, block: np.ndarray) -> float:
     return float(total)
 
 
-@jax.jit
+@partial(jax.jit, compiler_options=FAST_COMPILE)
+def _matrix(coregionalization) -> Float[Array, "T T"]:
+    return coregionalization.matrix()
+
+
+@partial(jax.jit, compiler_options=FAST_COMPILE)
 def _pull_matrix(coregionalization, slope: Float[Array, "T T"]):
     return jax.vjp(lambda b: b.matrix(), coregionalization)[1](slope)[0]
 
@@ -236,18 +241,21 @@ def _upper(term: SteinKernel, side: Side) -> Float[Array, "n n"]:
 def _pullback(term: SteinKernel, side: Side, cotangent: Float[Array, "n n"]) -> SteinKernel:
     size = side.points.shape[0]
     tile = min(size, TILE) if size > SMALL else size
-    on_diagonal = jnp.asarray(2 * np.triu(np.ones((tile, tile)), 1) + np.eye(tile))
+    twice_above = jnp.asarray(2 * np.triu(np.ones((tile, tile)), 1) + np.eye(tile))
+
+    def fold(weights: Array) -> Array:
+        return jnp.where(twice_above > 0, weights * twice_above, 0.0)  # what lies below may be anything, even nan
 
     def pull(left: Side, right: Side, weights: Array) -> SteinKernel:
         return jax.vjp(lambda parameters: parameters.block(left, right), term)[1](weights)[0]
 
     if size <= SMALL:
-        return pull(side, side, cotangent * on_diagonal)
+        return pull(side, side, fold(cotangent))
 
     def add(total: SteinKernel, pair: tuple[Array, Array]):
         i, j = pair
         weights = jax.lax.dynamic_slice(cotangent, (i * TILE, j * TILE), (TILE, TILE))
-        part = pull(_tile(side, i), _tile(side, j), weights * jnp.where(i == j, on_diagonal, 2.0))
+        part = pull(_tile(side, i), _tile(side, j), jnp.where(i == j, fold(weights), 2.0 * weights))
         return jax.tree.map(jnp.add, total, part), None
 
     return jax.lax.scan(add, jax.tree.map(jnp.zeros_like, term), _tile_pairs(size))[0]

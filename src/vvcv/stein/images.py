@@ -1,7 +1,9 @@
-"""Stein images of any differentiable function, by automatic differentiation (paper, eqs. 2 and 16).
+"""Stein images of any differentiable function, by automatic differentiation (paper, eqs. 2 and 11).
 
     L[u]  = div u + u . s              for fields u: R^d -> R^d       (order 1)
     L'[u] = Laplacian u + grad u . s   for functions u: R^d -> R      (order 2)
+
+Both have mean zero under the density whose score is s.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -22,7 +25,7 @@ STRIP = 256
 
 def stein_image(
     function: Callable[..., Any], order: int, x: Float[Array, " d"], score: Float[Array, " d"]
-) -> Float[Array, "..."]:
+) -> Float[Array, " ..."]:
     """The image at one point (traceable): outputs (..., d) become (...) for order 1, (...) stay (...) for order 2.
 
     >>> float(stein_image(lambda x: jnp.sum(x**2), 2, jnp.ones(3), jnp.ones(3)))
@@ -52,14 +55,17 @@ def stein_images(
     """Stein images of all components of `function` at all points, a strip of points at a time."""
     if order not in (1, 2):
         raise ValueError(f"The Langevin operator has order 1 or 2, but order = {order!r}.")
-    points, scores = jnp.asarray(points, dtype=float), jnp.asarray(scores, dtype=float)
-    _check_output(function, points[0], order)
-    image = jax.jit(
-        lambda x, s: jax.lax.map(
-            lambda pair: jnp.ravel(stein_image(function, order, *pair)), (x, s), batch_size=min(STRIP, len(x))
-        )
-    )
-    return np.asarray(image(points, scores))
+    x, s = jnp.asarray(points, dtype=float), jnp.asarray(scores, dtype=float)
+    _check_output(function, x[0], order)
+    return np.asarray(_images(function, order, x, s))
+
+
+@eqx.filter_jit
+def _images(function: Callable[..., Any], order: int, points: Float[Array, "n d"], scores: Float[Array, "n d"]):
+    def image(pair: tuple[Array, Array]) -> Float[Array, " q"]:
+        return jnp.ravel(stein_image(function, order, *pair))
+
+    return jax.lax.map(image, (points, scores), batch_size=min(STRIP, len(points)))
 
 
 def _check_output(function: Callable[..., Any], x: Float[Array, " d"], order: int) -> None:

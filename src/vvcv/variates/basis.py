@@ -1,4 +1,4 @@
-"""Control variates from a basis of functions, g_t = sum_i sum_t' B_tt' theta_it' S_t[phi_i] (paper, C.2).
+"""Control variates from a basis of functions, g_t = sum_i sum_t' B_tt' theta_it' S_t[phi_i] (paper, C.2, eq. 12).
 
 The paper writes one theta_i for all t' (`coefficients="shared"`), so that tasks differ by the factors (B 1)_t only;
 `coefficients="task"` lets theta_i be a vector in R^T, as the paper does for kernels. Monomials give the
@@ -85,4 +85,4 @@ class BasisVariate(_FeatureVariate):
     coefficients: Coefficients = "task"
 
     def images(self, rows: Side) -> Float[np.ndarray, "n q"]:
-        return np.asarray(stein_images(self.function, rows.points, rows.scores, self.order))
+        return stein_images(self.function, np.asarray(rows.points), np.asarray(rows.scores), self.order)

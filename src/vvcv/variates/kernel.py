@@ -1,4 +1,4 @@
-"""Kernel-based vector-valued control variates g(x) = sum_tj K_0(x, x_tj) theta_tj (paper, eq. 7 and section 3.2).
+"""Kernel-based vector-valued control variates g(x) = sum_tj K_0(x, x_tj) theta_tj (paper, eq. 9 and section 3.2).
 
 Separable kernels K = B k (special case I), one target (special case II) and general matrix-valued kernels, under
 the operators of first and second order (Theorems 3.1 and C.1), in the reduced and in the paper's parametrisation.

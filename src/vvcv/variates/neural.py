@@ -1,4 +1,4 @@
-"""Neural vector-valued control variates, g_t = sum_t' B_tt' S_t[phi_theta]_t' (paper, eq. vv-nonlinear-CV).
+"""Neural vector-valued control variates, g_t = sum_t' B_tt' S_t[phi_theta]_t' (paper, eq. 13).
 
 The paper has one phi_theta for all t', so that tasks differ by the factors (B 1)_t; a network with one output per task
 gives each t' its own. Any equinox module, or any pytree with a `__call__` of one point, is a network.
@@ -14,20 +14,20 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Float
 
 from ..kernels import Side
 from ..precision import float64
 from ..stein.images import stein_image
 from .kernel import task_matrix
-from .space import Space
+from .space import AnyArray, Space
 
 
 class NeuralSpace(Space):
     """The images of a network at given rows; theta is the pytree of its arrays."""
 
-    points: Float[Array, "n d"]
-    scores: Float[Array, "n d"]
+    points: Float[AnyArray, "n d"]
+    scores: Float[AnyArray, "n d"]
     start: Any
     static: Any = eqx.field(static=True)
     order: int = eqx.field(static=True)
@@ -42,7 +42,11 @@ class NeuralSpace(Space):
             points, scores, task = points[rows], scores[rows], task[rows]
         network = eqx.combine(theta, self.static)
         heads = (-1, points.shape[1]) if self.order == 1 else (-1,)
-        images = jax.vmap(lambda x, s: stein_image(lambda z: network(z).reshape(heads), self.order, x, s))(points, scores)
+
+        def image(x, score):
+            return stein_image(lambda z: network(z).reshape(heads), self.order, x, score)
+
+        images = jax.vmap(image)(points, scores)
         # One head for all tasks broadcasts: sum_t' B_tt' phi.
         return jnp.sum(b[task] * images, axis=1)
 

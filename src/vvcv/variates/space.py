@@ -11,7 +11,10 @@ from typing import Any, Literal
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int
+from jaxtyping import Float, Int
+
+#: NumPy arrays on the host, JAX arrays inside a trace: the same formulas serve both.
+AnyArray = Any
 
 Penalty = Literal["rkhs", "euclidean"]
 
@@ -19,34 +22,36 @@ Penalty = Literal["rkhs", "euclidean"]
 class Space(eqx.Module):
     """What selection asks of a parametric space: a start, the values at rows, and a squared norm."""
 
-    task: Int[Array, " n"]
+    task: Int[AnyArray, " n"]
 
     def initial(self) -> Any:
         """The parameters to start from (theta = 0, no control variate, where the space has such a point)."""
         raise NotImplementedError
 
-    def output(self, theta: Any, b: Float[Array, "T T"], rows: Int[Array, " m"] | None = None) -> Float[Array, " m"]:
+    def output(
+        self, theta: Any, b: Float[AnyArray, "T T"], rows: Int[AnyArray, " m"] | None = None
+    ) -> Float[AnyArray, " m"]:
         """g_theta(x_i)_(t_i) at the given rows, or at all of them."""
         raise NotImplementedError
 
-    def penalty(self, theta: Any, b: Float[Array, "T T"], kind: Penalty) -> Float[Array, ""]:
-        """||g_theta||^2: the norm of the Stein RKHS, or the Euclidean norm of theta (paper, eq. 6 and A.2)."""
+    def penalty(self, theta: Any, b: Float[AnyArray, "T T"], kind: Penalty) -> Float[AnyArray, ""]:
+        """||g_theta||^2: the norm of the Stein RKHS, or the Euclidean norm of theta (paper, eq. 8 and A.2)."""
         if kind == "rkhs":
             raise ValueError(
                 f"The norm of a Stein RKHS exists for kernel variates only, but this is a {type(self).__name__}. "
                 'Use penalty="euclidean".'
             )
-        return sum(jnp.sum(leaf**2) for leaf in jax.tree.leaves(theta))
+        return jnp.sum(jnp.stack([jnp.sum(leaf**2) for leaf in jax.tree.leaves(theta)]))
 
 
 class LinearSpace(Space):
     """A space that is linear in theta: g = Psi(B) vec(theta)."""
 
-    def expand(self, b: Float[Array, "T T"]) -> Float[Array, "n p"]:
+    def expand(self, b: Float[AnyArray, "T T"]) -> Float[AnyArray, "n p"]:
         """Psi(B)."""
         raise NotImplementedError
 
-    def inner(self, b: Float[Array, "T T"]) -> Float[Array, "p p"]:
+    def inner(self, b: Float[AnyArray, "T T"]) -> Float[AnyArray, "p p"]:
         """The matrix of the RKHS norm, ||g||^2 = vec(theta)' inner vec(theta)."""
         raise NotImplementedError
 
@@ -58,10 +63,10 @@ class ReducedSpace(LinearSpace):
     instead of N T.
     """
 
-    gram: Float[Array, "n N"]
-    centre_task: Int[Array, " N"]
+    gram: Float[AnyArray, "n N"]
+    centre_task: Int[AnyArray, " N"]
 
-    def initial(self) -> Float[Array, " N"]:
+    def initial(self) -> Float[AnyArray, " N"]:
         return jnp.zeros(self.centre_task.shape, self.gram.dtype)
 
     def output(self, theta, b, rows=None):
@@ -83,17 +88,17 @@ class ReducedSpace(LinearSpace):
 class FeatureSpace(LinearSpace):
     """A coefficient in R^T per feature: g(x_i) = sum_u B_(t_i u) sum_k F_u[i, k] theta_ku.
 
-    With kernel features F_u[i, j] = K_0(x_i, x_j)_(t_i u) / B_(t_i u) this is the paper's parametrisation (eq. 7);
-    with Stein images of a basis it is eq. (vv-linear-CV). One target: F_u is the same for all u, and stored once.
-    With `shared`, theta_ku = theta_k for all u, the letter of eq. (vv-linear-CV).
+    With kernel features F_u[i, j] = K_0(x_i, x_j)_(t_i u) / B_(t_i u) this is the paper's parametrisation (eq. 9);
+    with Stein images of a basis it is eq. 12. One target: F_u is the same for all u, and stored once.
+    With `shared`, theta_ku = theta_k for all u, the letter of eq. 12.
     """
 
-    features: Float[Array, "U n q"]
-    products: Float[Array, "U U q q"] | None = None
+    features: Float[AnyArray, "U n q"]
+    products: Float[AnyArray, "U U q q"] | None = None
     shared: bool = eqx.field(static=True, default=False)
     tasks: int = eqx.field(static=True, default=1)
 
-    def initial(self) -> Float[Array, "q T"]:
+    def initial(self) -> Float[AnyArray, "q T"]:
         return jnp.zeros((self.features.shape[2], 1 if self.shared else self.tasks), self.features.dtype)
 
     def output(self, theta, b, rows=None):
@@ -125,7 +130,7 @@ class FeatureSpace(LinearSpace):
             return blocks.sum(axis=(1, 3))
         return blocks.reshape(blocks.shape[0] * self.tasks, -1)
 
-    def _products(self) -> Float[Array, "U U q q"]:
+    def _products(self) -> Float[AnyArray, "U U q q"]:
         if self.products is None:
             raise ValueError(
                 'The norm of a Stein RKHS exists for kernel variates only. Use penalty="euclidean" for a basis.'
