@@ -110,7 +110,7 @@ def test_chain_objective_reports_an_honest_standard_error():
     basis = BasisVariate(lambda x: (x[1] - x[0])[None])
     ratios = []
     for seed in range(60):
-        x = slow_and_fast(np.random.default_rng(1000 + seed), 1000)
+        x = slow_and_fast(np.random.default_rng(1000 + seed), 600)
         task = Task(x[None], -x[None], (x[:, 0] + 2 * x[:, 1])[None])
         result = fit(task, basis, Exact(0.0, objective=MarkovChainVariance()))
         ratios.append(result.mean[0] / result.std_error[0])

@@ -66,27 +66,23 @@ def test_polynomial_kernel_and_polynomial_basis_agree_as_the_penalty_vanishes():
 @pytest.mark.parametrize(("order", "heads"), [(2, "one for all tasks"), (1, "one for each task")])
 def test_trained_networks_integrate_to_zero_under_every_target(order, heads):
     outputs = (1 if heads == "one for all tasks" else 2) * (2 if order == 1 else 1)
-    b = np.array([[1.0, 0.5], [0.5, 1.0]])
+    b = np.array([[1.0, 0.5], [0.5, 3.0]])
     settings = (BlockCoordinateDescent if order == 1 else StochasticOptimisation)(epochs=20, batch_size=26)
     result = fit(tasks_of_two_targets(), NeuralVariate(network(outputs), order, b), settings)
     for task, (mean, deviation) in enumerate([(0.0, 1.0), (0.5, 1.2)]):
         points, scores, mass = gauss_hermite(mean, deviation)
         g = result.control_variate(points, scores, task)
         assert abs(mass @ g) < 1e-7 * np.sqrt(mass @ g**2)
-
-
-def test_one_network_for_all_tasks_scales_with_the_row_sums_of_b():
-    b = np.array([[1.0, 0.5], [0.5, 3.0]])
-    result = fit(tasks_of_two_targets(), NeuralVariate(network(2), 1, b), StochasticOptimisation(epochs=3))
-    x = np.random.default_rng(3).standard_normal((5, 2))
-    ratio = result.control_variate(x, -x, "b") / result.control_variate(x, -x, "a")
-    np.testing.assert_allclose(ratio, 3.5 / 1.5, rtol=1e-10)
+    if heads == "one for all tasks":  # Tasks differ by the row sums of B alone (paper, eq. 13).
+        x = np.random.default_rng(3).standard_normal((5, 2))
+        ratio = result.control_variate(x, -x, "b") / result.control_variate(x, -x, "a")
+        np.testing.assert_allclose(ratio, 3.5 / 1.5, rtol=1e-10)
 
 
 def test_networks_cut_the_error_tenfold_on_a_banana_shaped_target():
-    # Four replications against the standard error of a plain average, 0.057; a run without training fails surely.
+    # Two replications against the standard error of a plain average, 0.057; a run without training fails surely.
     data = []
-    for seed in range(4):
+    for seed in range(2):
         z = np.random.default_rng(seed).standard_normal((1000, 2))
         x = np.column_stack([z[:, 0], z[:, 0] ** 2 - 1 + 0.5 * z[:, 1]])
         pull = 4 * (x[:, 1] - x[:, 0] ** 2 + 1)

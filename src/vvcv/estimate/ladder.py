@@ -12,7 +12,7 @@ from jaxtyping import Float
 from ..data import Prepared, Task, Tasks, as_tasks, require
 from ..precision import float64
 from ..selection.exact import Options
-from ..selection.families import FAMILIES
+from ..selection.families import CANDIDATES, FAMILIES
 from ..selection.model import Criterion
 from ..threads import threads_for
 from .result import ControlVariate, Estimate, MonteCarlo
@@ -46,7 +46,8 @@ def estimate(
     tasks = as_tasks(tasks)
     options = _options(kernel, criterion, order)
     require(
-        method in (*METHODS, "auto"), f"method must be one of {[*METHODS, 'auto']}, but is {method!r}. Take one of these."
+        method in (*METHODS, "auto"),
+        f"method must be one of {[*METHODS, 'auto']}, but is {method!r}. Take one of these.",
     )
     for task, name in zip(tasks, tasks.names, strict=True):
         require(
@@ -100,15 +101,13 @@ def _automatic(ladder: Ladder, plain: list[Answer]) -> list[Answer]:
 
 
 def _options(kernel: str | Sequence[str] | None, criterion: Criterion, order: int) -> Options:
-    families = tuple(FAMILIES) if kernel is None else (kernel,) if isinstance(kernel, str) else tuple(kernel)
+    families = CANDIDATES if kernel is None else (kernel,) if isinstance(kernel, str) else tuple(kernel)
     unknown = [family for family in families if family not in FAMILIES]
     require(
         not unknown and len(families) > 0,
         f"kernel must name families among {list(FAMILIES)}, but {unknown or 'nothing'} was given.",
     )
-    require(
-        criterion in get_args(Criterion), f"criterion must be one of {get_args(Criterion)}, but is {criterion!r}."
-    )
+    require(criterion in get_args(Criterion), f"criterion must be one of {get_args(Criterion)}, but is {criterion!r}.")
     require(order in (1, 2), f"The Langevin operator has order 1 or 2, but order = {order!r}.")
     if order == 2:
         families = tuple(family for family in families if family != "matern-3/2")

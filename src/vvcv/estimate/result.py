@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import xarray as xr
 from jaxtyping import Float
 
-from ..data import Coordinates, finite_array, require
+from ..data import finite_array, require
 from ..precision import float64
 from ..report import plot_estimate, table
 from .rungs import Answer
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 
 @dataclass(frozen=True)
@@ -76,18 +78,26 @@ class Estimate:
             gain = (self.monte_carlo.std_error / self.std_error) ** 2
         return np.where(self.std_error == self.monte_carlo.std_error, 1.0, gain)
 
+    def columns(self) -> dict[str, np.ndarray]:
+        """One array per column of the table, a row for each task."""
+        return {
+            "mean": self.mean,
+            "std_error": self.std_error,
+            "monte_carlo_mean": self.monte_carlo.mean,
+            "monte_carlo_std_error": self.monte_carlo.std_error,
+            "gain": self.gain,
+            "samples": np.array(self.sizes),
+            "rung": np.array(self.methods),
+            "kernel": np.array(self.kernel),
+        }
+
     def to_xarray(self) -> xr.Dataset:
         """A labelled dataset with one row per task."""
+        import xarray as xr  # takes half a second, and a table does not need it
+
         return xr.Dataset(
             {
-                "mean": ("task", self.mean),
-                "std_error": ("task", self.std_error),
-                "monte_carlo_mean": ("task", self.monte_carlo.mean),
-                "monte_carlo_std_error": ("task", self.monte_carlo.std_error),
-                "gain": ("task", self.gain),
-                "samples": ("task", np.array(self.sizes)),
-                "rung": ("task", np.array(self.methods)),
-                "kernel": ("task", np.array(self.kernel)),
+                **{name: ("task", column) for name, column in self.columns().items()},
                 "task_correlation": (("task", "other_task"), self.task_correlation),
             },
             coords={"task": list(self.names), "other_task": list(self.names)},
@@ -96,10 +106,17 @@ class Estimate:
 
     def plot(self, ax: Any = None, exact: Any = None):
         """Estimates with error bars beside plain averages; returns the matplotlib axes."""
-        return plot_estimate(self.to_xarray(), ax=ax, exact=exact)
+        return plot_estimate(self.names, self.columns(), ax=ax, exact=exact)
 
     def __str__(self) -> str:
-        return table(self.to_xarray())
+        remarks = [f"method {self.method}, {self.seconds:.1f} s"]
+        if len(self.names) > 1:
+            remarks.append(
+                "tasks share their points: they gain from common hyperparameters, hardly from their correlation"
+                if self.share_points
+                else "tasks have points of their own: related tasks inform each other"
+            )
+        return table(self.names, self.columns(), remarks)
 
 
-__all__ = ["ControlVariate", "Coordinates", "Estimate", "MonteCarlo"]
+__all__ = ["ControlVariate", "Estimate", "MonteCarlo"]

@@ -56,7 +56,7 @@ def as_kernel(kernel: Kernel | Callable[..., Any]) -> Kernel:
     raise ValueError(f"A kernel must be a vvcv kernel or a function k(x, y), but got a {type(kernel).__name__}.")
 
 
-def positive(value: Any, what: str) -> Float[Array, "..."]:
+def positive(value: Any, what: str) -> Float[Array, ...]:
     """The logarithm of a parameter that must be positive, in float64 on the host."""
     import numpy as np
 

@@ -21,13 +21,13 @@ from .radial_stein import first_order, second_order
 class Radial(Kernel):
     """Base of radial kernels: a profile of the scaled squared distance."""
 
-    log_lengthscale: Float[Array, "..."]
+    log_lengthscale: Float[Array, ...]
 
     def __init__(self, lengthscale: Any = 1.0) -> None:
         self.log_lengthscale = positive(lengthscale, "A lengthscale")
 
     @property
-    def lengthscale(self) -> Float[Array, "..."]:
+    def lengthscale(self) -> Float[Array, ...]:
         """Lengthscale, one number or one per dimension."""
         return jnp.exp(self.log_lengthscale)
 
@@ -36,7 +36,7 @@ class Radial(Kernel):
         """How many derivatives of the profile stay finite enough: order j of the operator needs 2 j."""
         return 99
 
-    def profile(self, j: int, s: Float[Array, "..."]) -> Float[Array, "..."]:
+    def profile(self, j: int, s: Float[Array, ...]) -> Float[Array, ...]:
         """The j-th derivative of phi at s >= 0 (terms singular at s = 0 read 0 there: they meet vanishing factors)."""
         raise NotImplementedError
 
@@ -65,7 +65,7 @@ class SquaredExponential(Radial):
     0.6065
     """
 
-    def profile(self, j: int, s: Float[Array, "..."]) -> Float[Array, "..."]:
+    def profile(self, j: int, s: Float[Array, ...]) -> Float[Array, ...]:
         return (-0.5) ** j * jnp.exp(-0.5 * s)
 
 
@@ -88,7 +88,7 @@ class Matern(Radial):
     def smoothness(self) -> int:
         return int(2 * self.nu - 1)  # nu = 3/2: twice, 5/2: four times, 7/2: six times differentiable
 
-    def profile(self, j: int, s: Float[Array, "..."]) -> Float[Array, "..."]:
+    def profile(self, j: int, s: Float[Array, ...]) -> Float[Array, ...]:
         return _matern_profile(self.nu, j, s)
 
 
@@ -106,7 +106,7 @@ class RationalQuadratic(Radial):
         """Shape of the mixture; large alpha tends to the squared exponential."""
         return jnp.exp(self.log_shape)
 
-    def profile(self, j: int, s: Float[Array, "..."]) -> Float[Array, "..."]:
+    def profile(self, j: int, s: Float[Array, ...]) -> Float[Array, ...]:
         alpha = self.alpha
         rising = jnp.ones(())
         for i in range(j):
@@ -120,7 +120,7 @@ def InverseMultiquadric(lengthscale: Any = 1.0) -> RationalQuadratic:
 
 
 @partial(jax.custom_jvp, nondiff_argnums=(0, 1))
-def _matern_profile(nu: float, j: int, s: Float[Array, "..."]) -> Float[Array, "..."]:
+def _matern_profile(nu: float, j: int, s: Float[Array, ...]) -> Float[Array, ...]:
     z = jnp.sqrt(2 * nu * s)
     p = int(nu - 0.5)
     return ((-nu) ** j / (1, 1, 3, 15)[p]) * _reverse_bessel(p - j, z) * jnp.exp(-z)
@@ -133,7 +133,7 @@ def _matern_profile_jvp(nu, j, primals, tangents):
     return _matern_profile(nu, j, s), _matern_profile(nu, j + 1, s) * ds
 
 
-def _reverse_bessel(p: int, z: Float[Array, "..."]) -> Float[Array, "..."]:
+def _reverse_bessel(p: int, z: Float[Array, ...]) -> Float[Array, ...]:
     """theta_p(z); negative p by K_(-mu) = K_mu, i.e. theta_p = theta_(-p-1) / z^(-2p-1), set to 0 at z = 0."""
     if p < 0:
         safe = jnp.where(z > 0, z, 1.0)

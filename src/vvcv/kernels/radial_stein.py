@@ -21,9 +21,7 @@ Profile = Callable[[int, Array], Array]
 COINCIDENT = 16 * 2.3e-16
 
 
-def first_order(
-    phi: Profile, lam: Float[Array, " d"], axes: Float[Array, " d"], left, right
-) -> Float[Array, "n m"]:
+def first_order(phi: Profile, lam: Float[Array, " d"], axes: Float[Array, " d"], left, right) -> Float[Array, "n m"]:
     """Block of the first-order Stein kernel of phi."""
     s, coincident = _scaled_square(lam, left.points, right.points)
     q2 = _square_at(axes * lam**2, left.points, right.points, coincident)
@@ -32,9 +30,7 @@ def first_order(
     return phi(0, s) * inner + 2 * phi(1, s) * (pull - jnp.sum(axes * lam)) - 4 * phi(2, s) * q2
 
 
-def second_order(
-    phi: Profile, lam: Float[Array, " d"], axes: Float[Array, " d"], left, right
-) -> Float[Array, "n m"]:
+def second_order(phi: Profile, lam: Float[Array, " d"], axes: Float[Array, " d"], left, right) -> Float[Array, "n m"]:
     """Block of the second-order Stein kernel of phi: (Delta_x + s_x . grad_x)(Delta_y + s_y . grad_y) phi."""
     x, sx, y, sy = left.points, left.scores, right.points, right.scores
     trace1, trace2 = jnp.sum(axes * lam), jnp.sum((axes * lam) ** 2)

@@ -1,36 +1,61 @@
-"""Pictures of estimates: matplotlib is imported only when something is drawn."""
+"""Pictures of estimates; matplotlib is imported only when something is drawn."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-import xarray as xr
 
 
-def plot_estimate(data: xr.Dataset, ax: Any = None, exact: Any = None):
+def plot_estimate(names: Sequence[str], columns: Mapping[str, np.ndarray], ax: Any = None, exact: Any = None):
     """Each task's estimate and plain average with two standard errors, on a common scale of plain standard errors.
 
     Values are drawn relative to the plain average so that tasks of any unit fit one picture; a cross marks the exact
     answers where they are given.
     """
     plt = pyplot()
+    count = len(names)
     if ax is None:
-        _, ax = plt.subplots(figsize=(6.4, 1.2 + 0.55 * data.sizes["task"]), layout="constrained")
-    unit = np.where(data["monte_carlo_std_error"] > 0, data["monte_carlo_std_error"], 1.0)
-    centre = data["monte_carlo_mean"].values
-    rows = np.arange(data.sizes["task"])
-    ax.errorbar(np.zeros(len(rows)), rows + 0.15, xerr=2 * np.ones(len(rows)), fmt="o", color="0.6", capsize=3,
-                label="plain average")
-    ax.errorbar((data["mean"] - centre) / unit, rows - 0.15, xerr=2 * data["std_error"] / unit, fmt="o", color="C0",
-                capsize=3, label="vvcv")
+        _, ax = plt.subplots(figsize=(8, 1.2 + 0.55 * count), layout="constrained")
+    centre, error = columns["monte_carlo_mean"], columns["monte_carlo_std_error"]
+    unit = np.where(error > 0, error, 1.0)
+    rows, style = np.arange(count), {"fmt": "o", "capsize": 3}
+    ax.errorbar(np.zeros(count), rows + 0.15, xerr=2 * error / unit, color="0.6", label="plain average", **style)
+    shift, bar = (columns["mean"] - centre) / unit, 2 * columns["std_error"] / unit
+    ax.errorbar(shift, rows - 0.15, xerr=bar, color="C0", label="vvcv", **style)
     if exact is not None:
         ax.plot((np.asarray(exact) - centre) / unit, rows - 0.15, "x", color="C3", ms=9, label="exact", zorder=3)
-    ax.set_yticks(rows, [str(name) for name in data["task"].values])
-    ax.invert_yaxis()
+    ax.set_yticks(rows, [str(name) for name in names])
+    ax.set_ylim(count - 0.5, -0.5)
     ax.set_xlabel("distance from the plain average, in its standard errors (bars: two standard errors)")
     ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False)
     return ax
+
+
+def plot_methods(estimates: dict[str, tuple[float, float]], exact: float, what: str, out: Path) -> None:
+    """Save a picture of several methods' estimates of one number: values with error bars, and true errors."""
+    plt = pyplot()
+    figure, (left, right) = plt.subplots(
+        1, 2, figsize=(9, 1.4 + 0.5 * len(estimates)), layout="constrained", sharey=True
+    )
+    rows = np.arange(len(estimates))
+    means, errors = np.array(list(estimates.values())).T
+    left.axvline(exact, color="C3", lw=1, label="exact")
+    left.errorbar(means, rows, xerr=2 * errors, fmt="o", capsize=3, color="C0", label="estimate, two standard errors")
+    left.set_xlabel(what)
+    left.set_yticks(rows, list(estimates))
+    left.invert_yaxis()
+    right.barh(rows, np.abs(means - exact), color="C0", height=0.5)
+    right.plot(errors, rows, "|", color="k", ms=16, mew=2, label="standard error claimed")
+    right.set_xscale("log")
+    right.set_xlabel("true error (logarithmic)")
+    for axes in (left, right):
+        axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, frameon=False)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(out, dpi=150)
+    plt.close(figure)
 
 
 def pyplot():

@@ -3,30 +3,27 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
-import xarray as xr
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 
-def table(data: xr.Dataset) -> str:
+def table(names: Sequence[str], columns: Mapping[str, np.ndarray], remarks: Sequence[str] = ()) -> str:
     """Per task: estimate, standard error, plain average with its own, and the gain in samples."""
     grid = Table(box=None, pad_edge=False, header_style="bold")
     grid.add_column("task")
     for name in ("estimate", "std error", "plain average", "std error", "gain", "n"):
         grid.add_column(name, justify="right")
     grid.add_column("rung")
-    for t, name in enumerate(data["task"].values):
-        row = data.isel(task=t)
-        estimate, plain = with_error(row["mean"], row["std_error"]), with_error(
-            row["monte_carlo_mean"], row["monte_carlo_std_error"]
-        )
-        grid.add_row(escape(str(name)), *estimate, *plain, _factor(float(row["gain"])), str(int(row["samples"])),
-                     str(row["rung"].values))
-    return render(grid) + _remark(data)
+    for t, name in enumerate(names):
+        estimate = with_error(columns["mean"][t], columns["std_error"][t])
+        plain = with_error(columns["monte_carlo_mean"][t], columns["monte_carlo_std_error"][t])
+        size, rung = str(int(columns["samples"][t])), str(columns["rung"][t])
+        grid.add_row(escape(str(name)), *estimate, *plain, _factor(float(columns["gain"][t])), size, rung)
+    return render(grid) + "\n" + "; ".join(remarks)
 
 
 def with_error(mean: float, error: float) -> tuple[str, str]:
@@ -58,15 +55,3 @@ def simple_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 def _factor(gain: float) -> str:
     return "-" if not np.isfinite(gain) else f"x {gain:,.0f}" if gain >= 10 else f"x {gain:.2g}"
-
-
-def _remark(data: xr.Dataset) -> str:
-    lines = [f"method {data.attrs['method']}, {data.attrs['seconds']:.1f} s"]
-    if data.sizes["task"] > 1:
-        shared = bool(data.attrs["shared_points"])
-        lines.append(
-            "tasks share their points: they gain from common hyperparameters, hardly from their correlation"
-            if shared
-            else "tasks have points of their own: related tasks inform each other"
-        )
-    return "\n" + "; ".join(lines)

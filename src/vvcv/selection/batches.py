@@ -8,10 +8,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Float, Int
 
 from ..variates.space import AnyArray
 
@@ -58,6 +56,10 @@ def make_batches(sizes: tuple[int, ...], batch_size: int | None) -> Batches:
     return Batches(positions, np.stack([np.pad(w, (0, width - len(w))) for w in weights]))
 
 
-def shuffled_rows(key: Array, task: Int[AnyArray, " N"]) -> Int[AnyArray, " N"]:
-    """A random order of the rows within each task; the tasks stay in place."""
-    return jnp.argsort(task + jax.random.uniform(key, task.shape))
+def shuffled_rows(rng: np.random.Generator, task: Int[np.ndarray, " N"], epochs: int) -> Int[np.ndarray, "epochs N"]:
+    """For every epoch a random order of the rows within each task; the tasks, sorted, stay in place.
+
+    >>> shuffled_rows(np.random.default_rng(0), np.array([0, 0, 1, 1]), 1).tolist()
+    [[1, 0, 3, 2]]
+    """
+    return np.argsort(task + rng.random((epochs, len(task))), axis=1)

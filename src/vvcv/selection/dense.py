@@ -31,7 +31,7 @@ class DenseSystem:
         self,
         covariance: Float[np.ndarray, "N N"],
         columns: Float[np.ndarray, "N q"],
-        values: Float[np.ndarray, "N *m"],
+        values: Float[np.ndarray, N * m],
     ) -> None:
         # The transpose of a row-major array is column-major, as LAPACK wants it: no copy.
         self._factor, info = dpotrf(covariance.T, lower=1, overwrite_a=1, clean=0)
@@ -66,7 +66,7 @@ class DenseSystem:
         update = np.column_stack([self._reducer, self.weights / np.sqrt(self._count)])
         return dsyrk(-half, update, beta=half, c=self._take_inverse(), lower=1, overwrite_c=1).T
 
-    def leave_one_out(self) -> tuple[Float[np.ndarray, "N *m"], Float[np.ndarray, "N *m"]]:
+    def leave_one_out(self) -> tuple[Float[np.ndarray, N * m], Float[np.ndarray, N * m]]:
         """Residual and variance of each value predicted from all others: P y / diag P and 1 / diag P."""
         diagonal = self._projection_diagonal.reshape(-1, *[1] * (self.values.ndim - 1))
         return self.weights / diagonal, np.broadcast_to(1.0 / diagonal, self.weights.shape)

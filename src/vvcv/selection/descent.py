@@ -14,10 +14,10 @@ from rich.progress import Progress
 from ..data import Tasks
 from ..kernels import Full
 from ..precision import float64
-from .batches import Batches, make_batches
+from .batches import Batches, make_batches, shuffled_rows
 from .loop import ADAM, Data, Rules, State, run, start
 from .problem import Problem
-from .stochastic import Path, StochasticOptimisation, as_key
+from .stochastic import Path, StochasticOptimisation, as_generator
 
 #: Epochs per compiled call, at most: between calls the progress bar moves, early stopping looks and Ctrl-C is heard.
 CHUNK = 50
@@ -61,7 +61,7 @@ def _chunks(settings, rules, data, held, batches, state: State, seeds, problems)
     epochs = settings.epochs
     padded = -(-epochs // CHUNK) * CHUNK
     scales = _scales(settings, padded)
-    keys = jax.vmap(lambda key: jax.random.split(key, padded))(jnp.stack([as_key(seed) for seed in seeds]))
+    generators = [as_generator(seed) for seed in seeds]
     bar = Progress(transient=True, disable=not settings.progress)
     path: list = []
     reference = np.array([_start_objective(p, settings) for p in problems])
@@ -70,7 +70,8 @@ def _chunks(settings, rules, data, held, batches, state: State, seeds, problems)
         for begin in range(0, epochs, CHUNK):
             part, count = slice(begin, begin + CHUNK), min(CHUNK, epochs - begin)
             try:
-                state, piece = run(rules, data, held, batches, state, scales[part], keys[:, part], jnp.asarray(count))
+                orders = _orders(generators, problems[0], batches)
+                state, piece = run(rules, data, held, batches, state, scales[part], orders, jnp.asarray(count))
                 path.append([np.asarray(array)[:, :count] for array in piece])
             except KeyboardInterrupt:
                 if not settings.interruptible:
@@ -97,6 +98,13 @@ def _check(losses: np.ndarray, reference: np.ndarray, begin: int, settings: Stoc
             f"{reference[worst]:g} at the start (data set {worst}): the learning rate"
             f"{f' {settings.learning_rate:g}' if stated else ''} is too large. Divide it by 10, or scale the values."
         )
+
+
+def _orders(generators: list[np.random.Generator], problem: Problem, batches: Batches) -> jax.Array:
+    """The next chunk of shuffled rows of every replication; one batch of all rows needs no order."""
+    if batches.per_epoch == 1:
+        return jnp.zeros((len(generators), CHUNK, 1), int)
+    return jnp.asarray(np.stack([shuffled_rows(rng, problem.tasks.task, CHUNK) for rng in generators]))
 
 
 def _stalled(path: list, patience: int) -> bool:

@@ -26,7 +26,7 @@ class Design:
     """
 
     side: Side
-    values: Float[np.ndarray, "N *m"]
+    values: Float[np.ndarray, N * m]
     multiplicity: Float[np.ndarray, " N"]
     columns: Float[np.ndarray, "N q"]
     tasks: int
@@ -84,9 +84,7 @@ class Design:
     def rounded(self, digits: int) -> Design:
         """The same design with its last digits gone, for decisions that must not depend on them."""
         side = Side(np.round(self.side.points, digits), np.round(self.side.scores, digits), self.side.task)
-        return replace(
-            self, side=side, values=np.round(self.values, digits), columns=np.round(self.columns, digits)
-        )
+        return replace(self, side=side, values=np.round(self.values, digits), columns=np.round(self.columns, digits))
 
     def with_polynomials(self, degree: int) -> Design:
         """Add the Stein images of all monomials up to `degree`, separately for every task."""

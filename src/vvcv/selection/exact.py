@@ -17,9 +17,9 @@ from ..data import DIGITS, Coordinates, Prepared
 from ..kernels import Side, correlation
 from ..stein import stein_terms
 from .design import Design, orthonormal_features
-from .families import FAMILIES, change_family, scalar_model, separable_model, shared_and_own
-from .model import Criterion, Model, solve
-from .search import Found, refit, search
+from .families import CANDIDATES, change_family, scalar_model, separable_model, shared_and_own
+from .model import Criterion, solve
+from .search import FROM_NOTHING, Found, refit, search
 
 #: Rows beyond which hyperparameters are chosen on a part of the data (the solution always uses all).
 MOST_TUNING_ROWS = 1000
@@ -29,7 +29,7 @@ MOST_TUNING_ROWS = 1000
 class Options:
     """How hyperparameters are chosen."""
 
-    families: tuple[str, ...] = tuple(FAMILIES)
+    families: tuple[str, ...] = CANDIDATES
     criterion: Criterion = "reml"
     order: int = 1
 
@@ -214,7 +214,7 @@ def _shared_and_own(
     fits = []
     for shared_part in (0.99, 0.01):
         start = shared_and_own(found.model, own_models, shared_part, 1 - shared_part)
-        fits.append(replace(separable, found=refit(found, design, start, options.criterion, 150)))
+        fits.append(replace(separable, found=refit(found, design, start, options.criterion, FROM_NOTHING)))
     return fits
 
 

@@ -9,20 +9,24 @@ import jax
 import numpy as np
 from jaxtyping import Float
 
-from ..kernels import Full, Matern, Own, Radial, Separable, SquaredExponential
-from ..stein import SteinKernel, SteinSum, diagonal
+from ..kernels import Full, Matern, Own, Radial, RationalQuadratic, Separable, SquaredExponential
+from ..stein import SteinKernel, SteinSum
 from .design import Design
 from .model import Model
 
 Family = Callable[[Float[np.ndarray, " d"]], Radial]
 
-#: From smooth to rough; the first is tried with every shape, the others from its optimum.
+#: Families by name, from smooth to rough.
 FAMILIES: dict[str, Family] = {
     "squared-exponential": SquaredExponential,
+    "rational-quadratic": lambda lengthscale: RationalQuadratic(lengthscale, alpha=2.0),
     "matern-7/2": lambda lengthscale: Matern(lengthscale, nu=3.5),
     "matern-5/2": lambda lengthscale: Matern(lengthscale, nu=2.5),
     "matern-3/2": lambda lengthscale: Matern(lengthscale, nu=1.5),
 }
+
+#: What the data choose from by default: the first is tried with every shape, the others from its optimum.
+CANDIDATES = ("squared-exponential", "matern-5/2", "matern-3/2")
 
 START_NOISE = 1e-6
 
@@ -32,7 +36,9 @@ def scalar_model(family: str, design: Design, lengthscale: float, order: int = 1
     return _unit_variance(Model(_stein(family, design, lengthscale, order), np.full(design.tasks, START_NOISE)), design)
 
 
-def separable_model(family: str, design: Design, lengthscale: float, tasks_covariance: np.ndarray, order: int = 1) -> Model:
+def separable_model(
+    family: str, design: Design, lengthscale: float, tasks_covariance: np.ndarray, order: int = 1
+) -> Model:
     """B k(x, y) with a full B (special case I)."""
     scalar = _stein(family, design, lengthscale, order)
     joint = eqx.tree_at(lambda s: s.kernel, scalar, Separable(Full(tasks_covariance), scalar.kernel))
@@ -69,5 +75,5 @@ def _scale(kernel: SteinKernel, factor: float) -> SteinKernel:
 
 def _unit_variance(model: Model, design: Design) -> Model:
     """Scale the axes so that the kernel's mean variance is one, that of standardised values."""
-    mean = float(np.mean(diagonal(model.kernel, design.side)))
+    mean = float(np.mean(np.diagonal(design.gram.upper(model.kernel))))
     return eqx.tree_at(lambda m: m.kernel, model, _scale(model.kernel, 1.0 / mean))

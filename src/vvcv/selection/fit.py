@@ -129,11 +129,9 @@ def fit_replications(
     selection = Exact() if selection is None else selection
     seeds = list(range(len(data_sets))) if seeds is None else seeds
     variates = list(variate) if isinstance(variate, Sequence) else [variate] * len(data_sets)
-    if isinstance(variates[0], Model):
-        return [_modelled(tasks, v, coordinates) for tasks, v in zip(data_sets, variates, strict=True)]
     if not isinstance(selection, StochasticOptimisation):
-        built = [Problem.build(tasks, v, coordinates) for tasks, v in zip(data_sets, variates, strict=True)]
-        return [_deterministic(problem, selection) for problem in built]
+        pairs = zip(data_sets, variates, strict=True)
+        return [_deterministic(tasks, v, selection, coordinates) for tasks, v in pairs]
     held = None
     if selection.held_out > 0:
         parts = [hold_out(t, selection.held_out, seed) for t, seed in zip(data_sets, seeds, strict=True)]
@@ -143,7 +141,12 @@ def fit_replications(
     return [_descended(problem, end, selection) for problem, end in zip(problems, ends, strict=True)]
 
 
-def _deterministic(problem: Problem, selection: Selection) -> Fit:
+def _deterministic(
+    tasks: Tasks, variate: Variate | Model, selection: Selection, coordinates: CoordinateSystem | None
+) -> Fit:
+    if isinstance(variate, Model):
+        return _modelled(tasks, variate, coordinates)
+    problem = Problem.build(tasks, variate, coordinates)
     if isinstance(selection, Exact):
         return _exact(problem, selection)
     if isinstance(selection, ConvexSequence):
@@ -155,9 +158,9 @@ def _deterministic(problem: Problem, selection: Selection) -> Fit:
             f"A selection is one of Exact, Alternation, ConvexSequence or StochasticOptimisation, not a "
             f"{type(selection).__name__}."
         )
-    tasks = len(problem.tasks)
-    matrices = np.broadcast_to(end.b, (len(end.objectives), tasks, tasks))
-    path = Path(end.betas[:, :tasks], end.objectives, matrices, None)
+    count = len(tasks)
+    matrices = np.broadcast_to(end.b, (len(end.objectives), count, count))
+    path = Path(end.betas[:, :count], end.objectives, matrices, None)
     solution = joint_solution(problem, selection.regularization, "rkhs", end.b)
     return _fit(problem, end.theta, end.beta, end.b, float(end.objectives[-1]), path, solution.jackknife)
 

@@ -16,7 +16,7 @@ from jaxtyping import Array, Float
 from ..kernels import Full
 from ..variates import Penalty, Space
 from ..variates.space import AnyArray
-from .batches import Batches, shuffled_rows
+from .batches import Batches
 from .objective import coregionalization_penalty, j_vv
 
 #: Adam without its learning rate, which the loop supplies epoch by epoch.
@@ -73,22 +73,22 @@ def run(
     batches: Batches,
     state: State,
     scales: Array,
-    keys: Array,
+    orders: Array,
     count: Array,
 ) -> tuple[State, Any]:
     """Run the first `count` epochs of scales (epochs, 2) for all replications, the leading axis of data and state."""
 
-    def alone(data: Data, held: Data | None, state: State, keys: Array):
-        return _epochs(rules, data, held, batches, state, scales, keys, count)
+    def alone(data: Data, held: Data | None, state: State, orders: Array):
+        return _epochs(rules, data, held, batches, state, scales, orders, count)
 
     return eqx.filter_vmap(alone, in_axes=(eqx.if_array(0), eqx.if_array(0), eqx.if_array(0), 0))(
-        data, held, state, keys
+        data, held, state, orders
     )
 
 
-def _epochs(rules: Rules, data: Data, held: Data | None, batches: Batches, state: State, scales, keys, count):
-    def epoch(state: State, scale: Array, key: Array):
-        rows = None if batches.per_epoch == 1 else shuffled_rows(key, data.space.task)[batches.positions]
+def _epochs(rules: Rules, data: Data, held: Data | None, batches: Batches, state: State, scales, orders, count):
+    def epoch(state: State, scale: Array, order: Array):
+        rows = None if batches.per_epoch == 1 else order[batches.positions]
 
         def batch(carry, part):
             return _update(rules, data, scale, *carry, *part)
@@ -108,11 +108,11 @@ def _epochs(rules: Rules, data: Data, held: Data | None, batches: Batches, state
         return State(unknowns, optimizer, best, jnp.where(better, score, state.score)), path
 
     def advance(i: Array, carry: tuple[State, Any]):
-        state, now = epoch(carry[0], scales[i], keys[i])
+        state, now = epoch(carry[0], scales[i], orders[i])
         return state, jax.tree.map(lambda path, value: path.at[i].set(value), carry[1], now)
 
     # A loop of dynamic length into a path of fixed length: one compilation serves any number of epochs.
-    shapes = jax.eval_shape(epoch, state, scales[0], keys[0])[1]
+    shapes = jax.eval_shape(epoch, state, scales[0], orders[0])[1]
     blank = jax.tree.map(lambda s: jnp.zeros((scales.shape[0], *s.shape), s.dtype), shapes)
     return jax.lax.fori_loop(0, count, advance, (state, blank))
 

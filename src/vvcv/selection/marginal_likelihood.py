@@ -25,7 +25,7 @@ from ..kernels import Kernel, Side
 from ..precision import float64
 from ..stein import SteinKernel, gram, pullback
 from .batches import make_batches, shuffled_rows
-from .stochastic import as_key
+from .stochastic import as_generator
 
 
 class Chosen(NamedTuple):
@@ -137,12 +137,14 @@ def _mini_batches(kernel: Kernel, tasks: Tasks, settings: MiniBatchMarginalLikel
     squares = jax.tree.map(lambda leaf: jnp.exp(2 * leaf), arrays)
     batches = make_batches(tasks.sizes, min(settings.batch_size, sum(tasks.sizes)))
     side = Side(*(jnp.asarray(a) for a in (tasks.points, tasks.scores, tasks.task)))
-    moved = _adam(settings, static, squares, side, jnp.asarray(tasks.values), batches, as_key(seed), len(tasks))
+    orders = shuffled_rows(as_generator(seed), tasks.task, settings.epochs)
+    rows = orders[:, batches.positions]
+    moved = _adam(settings, static, squares, side, jnp.asarray(tasks.values), rows, batches.weights)
     return eqx.combine(jax.tree.map(lambda square: np.asarray(0.5 * jnp.log(square)), moved), static)
 
 
 @eqx.filter_jit
-def _adam(settings, static, squares, side, values, batches, key, tasks):
+def _adam(settings, static, squares, side, values, rows, weights):
     optimizer = optax.scale_by_adam()
 
     def loss(squares, rows, weights):
@@ -156,12 +158,11 @@ def _adam(settings, static, squares, side, values, batches, key, tasks):
         moved = jax.tree.map(lambda s, u: jnp.maximum(s - rate * u, settings.smallest), squares, updates)
         return (moved, state, rate * settings.decay), None
 
-    def epoch(carry, key):
-        rows = shuffled_rows(key, side.task)[batches.positions]
-        return jax.lax.scan(batch, carry, (rows, batches.weights))[0], None
+    def epoch(carry, rows):
+        return jax.lax.scan(batch, carry, (rows, weights))[0], None
 
     start = (squares, optimizer.init(squares), jnp.asarray(settings.learning_rate))
-    return jax.lax.scan(epoch, start, jax.random.split(key, settings.epochs))[0][0]
+    return jax.lax.scan(epoch, start, rows)[0][0]
 
 
 def _batch_criterion(stein: SteinKernel, side: Side, values: Array, weights: Array, settings) -> Float[Array, ""]:

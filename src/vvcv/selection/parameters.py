@@ -48,8 +48,9 @@ class Parameters:
         self._splits = np.cumsum(sizes)[:-1]
         self._index = _tie(self.names, sizes, tied)
         bounds = {**BOUNDS, "log_noise": (np.log(noise_floor), 2.0)}
-        per_entry = [bounds.get(name, (-50.0, 50.0)) for name, size in zip(self.names, sizes, strict=True)
-                     for _ in range(size)]
+        per_entry = [
+            bounds.get(name, (-50.0, 50.0)) for name, size in zip(self.names, sizes, strict=True) for _ in range(size)
+        ]
         self.bounds = np.zeros((self.count, 2))
         self.bounds[self._index] = np.array(per_entry).reshape(-1, 2)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
@@ -37,7 +38,7 @@ class Problem:
     means: SemiExactColumns
 
     @classmethod
-    def build(cls, tasks: Tasks, variate: Variate, coordinates: CoordinateSystem | None = None) -> Problem:
+    def build(cls, tasks: Tasks, variate: Any, coordinates: CoordinateSystem | None = None) -> Problem:
         """Evaluate the variate on the data, in the user's coordinates or in standard ones."""
         tasks = as_tasks(tasks)
         system = None if coordinates is None else Coordinates.fit(tasks.points, coordinates)
@@ -92,7 +93,8 @@ class SemiExactColumns:
         if degree == 0:
             return cls(0, (np.zeros((0, 0)),) * tasks)
         rows = [np.flatnonzero(np.asarray(side.task) == t) for t in range(tasks)]
-        return cls(degree, tuple(orthonormal_features(side.points[r], side.scores[r], degree)[1] for r in rows))
+        x, s = np.asarray(side.points), np.asarray(side.scores)
+        return cls(degree, tuple(orthonormal_features(x[r], s[r], degree)[1] for r in rows))
 
     def at(self, side: Side) -> Float[np.ndarray, "n p"]:
         """The columns at any rows."""

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.linalg import LinAlgError
 
 from .design import Design
-from .families import FAMILIES, change_family
+from .families import CANDIDATES, change_family
 from .model import Criterion, Model, criterion_and_gradient, solve
 from .tune import Tuned, tune
 
@@ -23,6 +23,9 @@ LEVELS: tuple[frozenset[str], ...] = (frozenset({"log_lengthscale", "log_axes"})
 
 #: Starting lengthscales, in units of the typical distance sqrt(d) of two standardised points.
 START_LENGTHSCALES = (1.0, 0.3)
+
+#: Evaluations of the objective for a new model, for one that starts from a tuned neighbour, and for a first look.
+FROM_NOTHING, FROM_NEIGHBOUR, FIRST_LOOK = 80, 40, 25
 
 Start = Callable[[str, Design, float], Model]
 
@@ -46,9 +49,9 @@ class Found:
 def search(
     designs: Mapping[str, Design],
     start: Start,
-    families: Sequence[str] = tuple(FAMILIES),
+    families: Sequence[str] = CANDIDATES,
     criterion: Criterion = "reml",
-    max_evaluations: int = 150,
+    max_evaluations: int = FROM_NOTHING,
 ) -> Found:
     """The model with the best leave-one-out score over coordinate systems, levels and families."""
     candidates = [
@@ -59,9 +62,7 @@ def search(
     best = min(candidates, key=_score)
     for family in families[1:]:
         other = change_family(best.model, family)
-        candidates.append(
-            refit(best, designs[best.system], other, criterion, max_evaluations // 2, family=family)
-        )
+        candidates.append(refit(best, designs[best.system], other, criterion, family=family))
     return min(candidates, key=_score)
 
 
@@ -70,7 +71,7 @@ def refit(
     design: Design,
     start: Model,
     criterion: Criterion = "reml",
-    max_evaluations: int = 75,
+    max_evaluations: int = FROM_NEIGHBOUR,
     family: str | None = None,
 ) -> Found:
     """Tune `start` on a design, tied as another model was."""
@@ -100,7 +101,7 @@ def _levels(
     objective, floor = _objective(design, criterion), noise_floor(design)
     d = design.side.points.shape[1]
     starts = [start(family, design, factor * np.sqrt(d)) for factor in START_LENGTHSCALES]
-    alike = min((tune(objective, model, LEVELS[0], 40, floor) for model in starts), key=lambda t: t.value)
+    alike = min((tune(objective, model, LEVELS[0], FIRST_LOOK, floor) for model in starts), key=lambda t: t.value)
     tuned = [alike]
     if d > 1:
         tuned.append(tune(objective, alike.model, LEVELS[1], max_evaluations, floor))

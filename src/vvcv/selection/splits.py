@@ -6,7 +6,7 @@ import jax
 import numpy as np
 
 from ..data import Task, Tasks
-from .stochastic import as_key
+from .stochastic import as_generator
 
 
 def take(tasks: Tasks, rows: list[np.ndarray]) -> Tasks:
@@ -56,5 +56,5 @@ def folds(tasks: Tasks, count: int, seed: int | jax.Array) -> list[tuple[Tasks, 
 
 
 def _orders(tasks: Tasks, seed: int | jax.Array) -> list[np.ndarray]:
-    keys = jax.random.split(as_key(seed), len(tasks))
-    return [np.asarray(jax.random.permutation(key, size)) for key, size in zip(keys, tasks.sizes, strict=True)]
+    rng = as_generator(seed)
+    return [rng.permutation(size) for size in tasks.sizes]

@@ -107,6 +107,10 @@ def _check(settings: StochasticOptimisation) -> None:
         )
 
 
-def as_key(seed: int | jax.Array) -> jax.Array:
-    """A random key from an integer, or the key itself."""
-    return jax.random.key(seed) if isinstance(seed, int | np.integer) else seed
+def as_generator(seed: int | jax.Array) -> np.random.Generator:
+    """A generator from an integer or from a JAX key.
+
+    Rows are shuffled on the host: a sort and a generator inside the loop would only take time to compile.
+    """
+    entropy = seed if isinstance(seed, int | np.integer) else np.asarray(jax.random.key_data(seed)).ravel()
+    return np.random.default_rng(entropy)

@@ -87,7 +87,7 @@ class KernelVariate:
         if len(self.scores) != tasks:
             raise ValueError(f"scores must hold one function per task, but has {len(self.scores)} for {tasks} tasks.")
         return [
-            Side(centres.points, np.asarray(score(centres.points), dtype=float), np.full(count, u))
+            Side(centres.points, np.asarray(score(np.asarray(centres.points)), float), np.full(count, u))
             for u, score in enumerate(self.scores)
         ]
 
