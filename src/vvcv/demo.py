@@ -57,6 +57,6 @@ def conclusion(results: dict[str, Estimate], runs: int) -> str:
     misses = {label: abs(float(r.mean[1]) - borehole.EXACT_HIGH) for label, r in results.items()}
     plain, best = misses["plain average"], misses["vector-valued kernel"]
     return (
-        f"From the same {2 * runs} model runs, averaging misses the true mean by {plain:.2g}; the vector-valued control "
-        f"variate, which also learns from the cheap runs, misses it by {best:.2g}: {plain / best:,.0f} times closer."
+        f"From the same {2 * runs} model runs, averaging misses the true mean by {plain:.2g}; the vector-valued "
+        f"control variate, which also learns from the cheap runs, misses it by {best:.2g}: {plain / best:,.0f} times closer."
     )

@@ -1,4 +1,4 @@
-"""From tasks to the rows a fit works on: duplicates merged, values standardised, rows and tasks in an order of their own.
+"""From tasks to the rows a fit works on: duplicates merged, values standardised, rows and tasks in their own order.
 
 Nothing downstream may depend on units or on the order of rows and tasks. Rows are therefore sorted, and the choice of
 hyperparameters, an optimisation that magnifies the last digit, sees standard coordinates rounded to `DIGITS`, far

@@ -26,7 +26,7 @@ class MonteCarlo:
 
 
 class ControlVariate:
-    """g = (g_1, ..., g_T) with Pi_t[g_t] = 0 for every task t (paper, eq. 4): call it with points, scores and a task."""
+    """g = (g_1, ..., g_T) with Pi_t[g_t] = 0 for every task t (paper, eq. 4): call it with points, scores, task."""
 
     def __init__(self, names: tuple[str, ...], answers: list[Answer], dimension: int) -> None:
         self.names = names
@@ -46,7 +46,7 @@ class ControlVariate:
         scores = scores.reshape(points.shape) if scores.size == points.size else scores
         require(
             points.ndim == 2 and points.shape[1] == self._dimension and scores.shape == points.shape,
-            f"points and scores must both have shape (k, {self._dimension}), but have {points.shape} and {scores.shape}.",
+            f"points and scores must have shape (k, {self._dimension}), but have {points.shape} and {scores.shape}.",
         )
         return self._variates[index](points, scores)
 

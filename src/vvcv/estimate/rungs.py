@@ -38,7 +38,7 @@ class Answer:
 
 
 class Ladder:
-    """All rungs over one data set; each is fitted once, when first asked for, and later rungs start from earlier ones."""
+    """All rungs over one data set; each is fitted once, when first asked for, and later ones start from earlier ones."""
 
     def __init__(self, prepared: Prepared, options: Options) -> None:
         self.prepared = prepared

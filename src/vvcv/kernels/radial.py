@@ -93,7 +93,7 @@ class Matern(Radial):
 
 
 class RationalQuadratic(Radial):
-    """k(x, y) = (1 + s / (2 alpha))^-alpha, a mixture of squared exponentials; alpha = 1/2 is the inverse multiquadric."""
+    """k(x, y) = (1 + s / (2 alpha))^-alpha, a mixture of squared exponentials; alpha = 1/2: inverse multiquadric."""
 
     log_shape: Float[Array, ""]
 

@@ -8,24 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
-import equinox as eqx
 import jax
 import numpy as np
-from jaxtyping import Float
 
 from ..data import Tasks, as_tasks
 from ..data.standardize import CoordinateSystem
 from ..precision import float64
-from ..variates import KernelVariate, LinearSpace, Penalty, Space, Variate
-from ..variates.space import AnyArray
+from ..variates import KernelVariate, Penalty, Variate
 from .alternation import Alternation, alternate_means, alternate_with_b
 from .closed_form import joint_solution
 from .convex import ConvexSequence, convex_sequence
 from .descent import Descended, descend
 from .design import Design
+from .error_bars import chain_covariance, descent_covariance
+from .fitted import Fit
 from .model import Model, solve
 from .objective import MarkovChainVariance, Objective, Variance
 from .problem import Problem
@@ -43,51 +42,6 @@ class Exact:
 
 
 Selection = Exact | Alternation | ConvexSequence | StochasticOptimisation
-
-
-@dataclass(frozen=True, eq=False)
-class Fit:
-    """A selected control variate and the estimate it gives: means, covariance, B, objective and path."""
-
-    names: tuple[str, ...]
-    mean: Float[np.ndarray, " T"]
-    coregionalization: Float[np.ndarray, "T T"]
-    coefficients: Any = field(repr=False)
-    objective: float
-    problem: Problem = field(repr=False)
-    beta: Float[np.ndarray, " p"] = field(repr=False)
-    path: Path | None = field(default=None, repr=False)
-    spread: Callable[[], Float[np.ndarray, "T T"]] = field(default=lambda: np.zeros((0, 0)), repr=False)
-
-    @cached_property
-    def covariance(self) -> Float[np.ndarray, "T T"]:
-        """Covariance of the means, computed when asked for."""
-        return self.spread()
-
-    @property
-    def std_error(self) -> Float[np.ndarray, " T"]:
-        """Standard error of each mean."""
-        return np.sqrt(np.diag(self.covariance))
-
-    @float64
-    def control_variate(self, points: Any, scores: Any, task: int | str = 0) -> Float[np.ndarray, " n"]:
-        """g_theta(x)_t at points with the scores of that task's target: zero mean under it (paper, eq. 5)."""
-        points, scores = np.atleast_2d(np.asarray(points, float)), np.atleast_2d(np.asarray(scores, float))
-        index = self._index(task)
-        space, columns = self.problem.elsewhere(points, scores, np.full(len(points), index))
-        polynomials = columns[:, len(self.names) :] @ self.beta[len(self.names) :]
-        return np.asarray(_output(space, self.coefficients, self.coregionalization)) + polynomials
-
-    def _index(self, task: int | str) -> int:
-        known = self.names if isinstance(task, str) else range(len(self.names))
-        if task not in known:
-            raise ValueError(f"There is no task {task!r}; the names are {list(self.names)}, in this order from 0.")
-        return self.names.index(task) if isinstance(task, str) else int(task)
-
-    def remainder(self, tasks: Tasks) -> Float[np.ndarray, " n"]:
-        """f - g at the rows of any data with these tasks."""
-        parts = [task.values - self.control_variate(task.points, task.scores, t) for t, task in enumerate(tasks)]
-        return np.concatenate(parts)
 
 
 def fit(
@@ -169,8 +123,9 @@ def _exact(problem: Problem, selection: Exact) -> Fit:
     penalty = selection.penalty or ("rkhs" if hasattr(problem.variate, "stein") else "euclidean")
     solution = joint_solution(problem, selection.regularization, penalty, objective=selection.objective)
     result = _fit(problem, solution.theta, solution.beta, problem.b, solution.objective, None, solution.jackknife)
-    if isinstance(selection.objective, MarkovChainVariance):
-        return _with_spread(result, lambda: _chain_covariance(result, selection.objective))
+    objective = selection.objective
+    if isinstance(objective, MarkovChainVariance):
+        return _with_spread(result, lambda: chain_covariance(result, objective))
     return result
 
 
@@ -189,7 +144,7 @@ def _modelled(tasks: Tasks, model: Model, coordinates: CoordinateSystem | None) 
 def _descended(problem: Problem, end: Descended, selection: StochasticOptimisation) -> Fit:
     objective = float(end.path.objective[-1]) if len(end.path.objective) else float("nan")
     result = _fit(problem, end.theta, end.beta, end.b, objective, end.path, None)
-    return _with_spread(result, lambda: _descent_covariance(result, selection))
+    return _with_spread(result, lambda: descent_covariance(result, selection))
 
 
 def _fit(problem, theta, beta, b, objective, path, spread) -> Fit:
@@ -209,41 +164,3 @@ def _fit(problem, theta, beta, b, objective, path, spread) -> Fit:
 
 def _with_spread(result: Fit, spread: Callable[[], np.ndarray]) -> Fit:
     return replace(result, spread=spread)
-
-
-@eqx.filter_jit
-def _output(space: Space, theta: Any, b: Float[AnyArray, "T T"]) -> Float[AnyArray, " n"]:
-    return space.output(theta, b)
-
-
-def _residual_variances(result: Fit) -> list[float]:
-    """Variance over n of f - g in each task: the error of an average, blind to overfitting."""
-    remainder = result.remainder(result.problem.tasks)
-    parts = np.split(remainder, np.cumsum(result.problem.tasks.sizes)[:-1])
-    return [float(np.var(part, ddof=min(1, len(part) - 1)) / len(part)) for part in parts]
-
-
-def _descent_covariance(result: Fit, selection: StochasticOptimisation) -> Float[np.ndarray, "T T"]:
-    """The larger of two: the spread of the fit's own residuals, and the jackknife of the minimiser it approaches.
-
-    The first is blind to overfitting, the second to a descent that stopped early.
-    """
-    own = np.diag(_residual_variances(result))
-    if not isinstance(result.problem.space, LinearSpace) or selection.regularization == 0:
-        return own
-    try:
-        b = result.coregionalization
-        minimiser = joint_solution(result.problem, selection.regularization, selection.penalty, b)
-        jackknife = minimiser.jackknife()[: len(own), : len(own)]
-    except ValueError:  # Not positive definite within rounding: the residuals are all there is.
-        return own
-    return jackknife + np.diag(np.maximum(np.diag(own) - np.diag(jackknife), 0.0))
-
-
-def _chain_covariance(result: Fit, objective: Objective) -> Float[np.ndarray, "T T"]:
-    """Asymptotic variance of f - g over n, task by task (paper, Remark 1)."""
-    remainder, sizes = result.remainder(result.problem.tasks), result.problem.tasks.sizes
-    parts = np.split(remainder - np.repeat(result.mean, sizes), np.cumsum(sizes)[:-1])
-    assert isinstance(objective, MarkovChainVariance)
-    values = [objective.of_task(p - p.mean(), c) / len(p) for p, c in zip(parts, result.problem.chains, strict=True)]
-    return np.diag(values)

@@ -1,6 +1,6 @@
 """Finding a good model from nothing: lengthscales, axes, coordinates and family.
 
-One lengthscale for all dimensions first, from two starts; then one lengthscale and one weight for each axis, from there;
+One lengthscale for all dimensions first, from two starts; then one lengthscale and one weight for each axis;
 then the other families, from there. Within a model the restricted likelihood chooses the parameters; between models,
 whose likelihoods do not compare (different columns, different numbers of parameters), exact leave-one-out decides.
 """

@@ -3,8 +3,8 @@
     (K_0(x, y))_tt' = sum_r a_r (d/dx_r + l_tr(x)) (d/dy_r + l_t'r(y)) K(x, y)_tt'          order 1
     (K_0(x, y))_tt' = L'_t,x L'_t',y K(x, y)_tt',  L'_t u = sum_r a_r (d_rr u + l_tr d_r u)  order 2
 
-The paper has a_r = 1. Letting the restricted likelihood choose the weights a_r of the axes says how much each coordinate
-of the Stein class contributes: a coordinate that the integrand ignores then costs nothing.
+The paper has a_r = 1. Letting the restricted likelihood choose the weights a_r of the axes says how much each
+coordinate of the Stein class contributes: a coordinate that the integrand ignores then costs nothing.
 """
 
 from __future__ import annotations
