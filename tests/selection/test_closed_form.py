@@ -206,3 +206,25 @@ def test_a_covariance_model_is_solved_exactly(one_target, related):
     np.testing.assert_allclose(found.control_variate(x, -x, "high"), expected.control_variate(x, -x, "high"), atol=1e-8)
     with pytest.raises(ValueError, match="no task"):
         found.control_variate(x, -x, "middle")
+
+
+def test_every_selection_is_reached_through_fit_and_gives_a_variate_of_mean_zero(one_target, related):
+    nodes, weights = np.polynomial.hermite_e.hermegauss(60)
+    grid = np.stack(np.meshgrid(nodes, nodes), axis=-1).reshape(-1, 2)
+    mass = np.outer(weights, weights).reshape(-1) / weights.sum() ** 2
+    selections = [
+        Exact(LAMBDA),
+        Alternation(LAMBDA),
+        Alternation(LAMBDA, learn_b=True, sweeps=5),
+        ConvexSequence(LAMBDA),
+    ]
+    for selection in selections:
+        result = fit(one_target, KernelVariate(KERNEL, related, degree=1), selection)
+        for task in range(2):
+            g = result.control_variate(grid, -grid, task)
+            assert abs(mass @ g) < 1e-9 * np.sqrt(mass @ g**2)
+        assert result.std_error.shape == (2,) and (result.std_error > 0).all()
+        if result.path is not None:
+            assert len(result.path.mean) == len(result.path.objective) == len(result.path.coregionalization)
+    with pytest.raises(ValueError, match="A selection is one of"):
+        fit(one_target, KernelVariate(KERNEL), "adam")

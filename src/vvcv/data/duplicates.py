@@ -1,7 +1,7 @@
 """Exact merging of repeated points: a rejected proposal repeats a row, and W = K + noise would be singular.
 
 Rows of one task with equal points become one row with multiplicity w whose noise is divided by w, which leaves the
-minimiser of the paper's objective (eq. 6, L_m^vv) unchanged: no jitter is needed.
+minimiser of the paper's objective (eq. 8) unchanged: no jitter is needed.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ def estimate(
     criterion: Criterion = "reml",
     order: int = 1,
 ) -> Estimate:
-    """Estimate the expectations of all tasks by control variates (paper, eq. 6 solved exactly), with error bars.
+    """Estimate the expectations of all tasks by control variates (paper, eq. 8 solved exactly), with error bars.
 
     `method` names a rung ("mc", "zv", "cf", "secf", "vv", "vv-secf"), or "auto" takes for each task the rung that
     best predicts values it has not seen. `kernel` names one family or several; by default the data choose.

@@ -26,7 +26,7 @@ class MonteCarlo:
 
 
 class ControlVariate:
-    """g = (g_1, ..., g_T) with Pi_t[g_t] = 0 for every task t (paper, eq. 4): call it with points, scores, task."""
+    """g = (g_1, ..., g_T) with Pi_t[g_t] = 0 for every task t (paper, eq. 5): call it with points, scores, task."""
 
     def __init__(self, names: tuple[str, ...], answers: list[Answer], dimension: int) -> None:
         self.names = names

@@ -18,9 +18,9 @@ from jaxtyping import Array, Float, Int
 class Side(NamedTuple):
     """One side of a Gram matrix: points, the scores of each point's own target, and the index of its task."""
 
-    points: Float[Array, "n d"]
-    scores: Float[Array, "n d"]
-    task: Int[Array, " n"]
+    points: Float[Any, "n d"]
+    scores: Float[Any, "n d"]
+    task: Int[Any, " n"]
 
 
 class Kernel(eqx.Module):

@@ -21,13 +21,14 @@ from .problem import Problem
 
 
 class Alternated(NamedTuple):
-    """Where an alternation ended, and the objective after every sweep."""
+    """Where an alternation ended, and objective, means and B after every sweep."""
 
     theta: Float[np.ndarray, " N"]
     beta: Float[np.ndarray, " p"]
     b: Float[np.ndarray, "T T"]
     objectives: Float[np.ndarray, " sweeps"]
     betas: Float[np.ndarray, "sweeps p"]
+    matrices: Float[np.ndarray, "sweeps T T"]
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,8 @@ def alternate_means(problem: Problem, settings: Alternation) -> Alternated:
         betas.append(moved)
         if np.abs(moved - beta).max() <= settings.tolerance * scale * _pace(history):
             theta, _ = sweep(moved)
-            return Alternated(theta, moved, problem.b, np.array(objectives), np.array(betas))
+            matrices = np.broadcast_to(problem.b, (len(betas), *problem.b.shape))
+            return Alternated(theta, moved, problem.b, np.array(objectives), np.array(betas), matrices)
         beta = _anderson(history)
     raise ValueError(
         f"The sweeps must come to rest, but after {settings.sweeps} of them beta still moves by "
@@ -79,15 +81,17 @@ def alternate_means(problem: Problem, settings: Alternation) -> Alternated:
 @float64
 def alternate_with_b(problem: Problem, settings: Alternation) -> Alternated:
     """Exact (theta, beta) given B, then the exact B given (theta, beta), until Lbar_vv stands still (paper, eq. 10)."""
-    b, objectives, betas = problem.b, [], []
+    b, objectives, betas, matrices = problem.b, [], [], []
     for _ in range(settings.sweeps):
         solution = joint_solution(problem, settings.regularization, "rkhs", b)
         objectives.append(solution.objective + np.sum(b**2))
         betas.append(solution.beta)
+        matrices.append(b)
         if len(objectives) > 1 and objectives[-2] - objectives[-1] <= settings.tolerance * abs(objectives[-1]):
             break
         b = best_b(problem, solution.theta, solution.beta, settings.regularization)
-    return Alternated(solution.theta, solution.beta, b, np.array(objectives), np.array(betas))
+    paths = (np.array(objectives), np.array(betas), np.array(matrices))
+    return Alternated(solution.theta, solution.beta, matrices[-1], *paths)
 
 
 def best_b(

@@ -21,7 +21,7 @@ from .problem import Problem
 
 
 class ConvexPath(NamedTuple):
-    """Coefficients, means and B at the end; objective, delta and means after every step."""
+    """Coefficients, means and B at the end; objective, delta, means and B after every step."""
 
     theta: Float[np.ndarray, " N"]
     beta: Float[np.ndarray, " p"]
@@ -29,6 +29,7 @@ class ConvexPath(NamedTuple):
     objectives: Float[np.ndarray, " steps"]
     deltas: Float[np.ndarray, " steps"]
     betas: Float[np.ndarray, "steps p"]
+    matrices: Float[np.ndarray, "steps T T"]
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ def convex_sequence(problem: Problem, settings: ConvexSequence) -> ConvexPath:
     b = _start(problem)
     delta = settings.delta * float(np.sqrt(2 * np.trace(b @ b @ b) / (lam * len(b))))
     stop = delta * settings.smallest / settings.delta
-    objectives, deltas, betas = [], [], []
+    objectives, deltas, betas, matrices = [], [], [], []
     while True:
         for step in range(settings.steps):
             solution = joint_solution(problem, lam, "rkhs", b)
@@ -66,6 +67,7 @@ def convex_sequence(problem: Problem, settings: ConvexSequence) -> ConvexPath:
             objectives.append(solution.objective + penalty + np.sum(b**2))
             deltas.append(delta)
             betas.append(solution.beta)
+            matrices.append(b)
             if step and objectives[-2] - objectives[-1] <= settings.tolerance * objectives[-1]:
                 break
             own = theta_products(gram, solution.theta, indicator)
@@ -73,7 +75,8 @@ def convex_sequence(problem: Problem, settings: ConvexSequence) -> ConvexPath:
         if delta <= stop * (1 + 1e-9):
             break
         delta *= settings.shrink
-    return ConvexPath(solution.theta, solution.beta, b, np.array(objectives), np.array(deltas), np.array(betas))
+    paths = (np.array(path) for path in (objectives, deltas, betas, matrices))
+    return ConvexPath(solution.theta, solution.beta, matrices[-1], *paths)
 
 
 def best_b_of_function(

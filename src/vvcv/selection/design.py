@@ -2,7 +2,7 @@
 
     values = A beta + g(x) + noise,   A = [task indicators | Stein images of polynomials, task by task]
 
-The first T columns of A are the indicators, so the first T coefficients are the expectations (paper, eq. 6).
+The first T columns of A are the indicators, so the first T coefficients are the expectations (paper, eq. 8).
 """
 
 from __future__ import annotations

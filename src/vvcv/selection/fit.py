@@ -113,8 +113,7 @@ def _deterministic(
             f"{type(selection).__name__}."
         )
     count = len(tasks)
-    matrices = np.broadcast_to(end.b, (len(end.objectives), count, count))
-    path = Path(end.betas[:, :count], end.objectives, matrices, None)
+    path = Path(end.betas[:, :count], end.objectives, end.matrices, None)
     solution = joint_solution(problem, selection.regularization, "rkhs", end.b)
     return _fit(problem, end.theta, end.beta, end.b, float(end.objectives[-1]), path, solution.jackknife)
 

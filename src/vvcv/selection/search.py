@@ -1,7 +1,7 @@
 """Finding a good model from nothing: lengthscales, axes, coordinates and family.
 
 One lengthscale for all dimensions first, from two starts; then one lengthscale and one weight for each axis;
-then the other families, from there. Within a model the restricted likelihood chooses the parameters; between models,
+then rougher families, from there, while they help. Within a model the restricted likelihood chooses the parameters; between models,
 whose likelihoods do not compare (different columns, different numbers of parameters), exact leave-one-out decides.
 """
 
@@ -60,10 +60,12 @@ def search(
         for found in _levels(system, design, start, families[0], criterion, max_evaluations)
     ]
     best = min(candidates, key=_score)
-    for family in families[1:]:
-        other = change_family(best.model, family)
-        candidates.append(refit(best, designs[best.system], other, criterion, family=family))
-    return min(candidates, key=_score)
+    for family in families[1:]:  # from smooth to rough, for as long as roughness helps
+        rougher = refit(best, designs[best.system], change_family(best.model, family), criterion, family=family)
+        if rougher.score >= best.score:
+            break
+        best = rougher
+    return best
 
 
 def refit(

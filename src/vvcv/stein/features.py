@@ -1,6 +1,6 @@
 """Stein images of polynomials: control variates with finitely many coefficients (paper, C.2; Mira et al., 2013).
 
-For the monomial x^alpha the second-order operator (paper, eq. 16) gives phi = Delta x^alpha + grad x^alpha . s.
+For the monomial x^alpha the second-order operator (paper, eq. 11) gives phi = Delta x^alpha + grad x^alpha . s.
 The features of all monomials up to a total degree span the same space in any affine coordinates.
 """
 

@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from ..kernels import Own, Separable, Side
+from ..kernels import Coregionalization, Own, Separable, Side
 from ..precision import float64
 from .kernel import SteinKernel, SteinSum, stein_terms
 
@@ -59,6 +59,12 @@ def pullback(kernel, side: Side, cotangent: Float[np.ndarray, "N N"]):
 def diagonal(kernel: SteinKernel | SteinSum, side: Side) -> Float[np.ndarray, " n"]:
     """The diagonal K_0(x_i, x_i)_(t_i t_i)."""
     return np.asarray(_diagonal(kernel, _padded(side)))[: len(side.task)]
+
+
+@float64
+def task_matrix(coregionalization: Coregionalization) -> Float[np.ndarray, "T T"]:
+    """B of any form as an array on the host."""
+    return np.asarray(_matrix(coregionalization))
 
 
 class Gram:

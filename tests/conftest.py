@@ -1,0 +1,22 @@
+"""Settings of the whole test suite: one thread, no display, reproducible examples.
+
+VVCV_FUZZ_EXAMPLES says how many examples each property test draws: `VVCV_FUZZ_EXAMPLES=500 pytest -m hypothesis`.
+"""
+
+import os
+
+for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(_name, "1")
+os.environ.setdefault("MPLBACKEND", "Agg")
+
+from hypothesis import HealthCheck, settings  # noqa: E402  (threads are read when NumPy is first imported)
+
+settings.register_profile(
+    "default",
+    derandomize=True,
+    deadline=None,
+    database=None,
+    max_examples=int(os.environ.get("VVCV_FUZZ_EXAMPLES", "25")),
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("default")
