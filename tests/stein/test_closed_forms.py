@@ -10,7 +10,11 @@ from vvcv.kernels import Custom, Matern, Polynomial, ProductOverDimensions, Side
 from vvcv.stein import SteinKernel, gram, pullback
 
 AXES = [1.3, 0.4]
-WITH_CLOSED_FORM = [(name, order) for name, order in cases(KERNELS) if KERNELS[name].has_stein(order)]
+# Two lengthscales cover one, and one family with its parameters covers its special cases.
+COVERED = ("matern 7/2", "scaled")
+WITH_CLOSED_FORM = [
+    (name, order) for name, order in cases(KERNELS) if KERNELS[name].has_stein(order) and name not in COVERED
+]
 
 
 def a_side(n=5, seed=0, coincident=True):
@@ -80,7 +84,7 @@ SAME_KERNEL = {
 @pytest.mark.parametrize("name", SAME_KERNEL)
 def test_two_ways_to_write_one_kernel_have_one_stein_kernel(name, order):
     side = a_side()
-    one, other = (gram(SteinKernel(kernel, order, AXES), side) for kernel in SAME_KERNEL[name])
+    one, other = (values_and_slopes(SteinKernel(kernel, order, AXES), side)[0] for kernel in SAME_KERNEL[name])
     np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-10)
 
 

@@ -33,8 +33,8 @@ def estimate(
 ) -> Estimate:
     """Estimate the expectations of all tasks by control variates (paper, eq. 8 solved exactly), with error bars.
 
-    `method` names a rung ("mc", "zv", "cf", "secf", "vv", "vv-secf"), or "auto" takes for each task the rung that
-    best predicts values it has not seen. `kernel` names one family or several; by default the data choose.
+    `method` names a rung ("mc", "zv", "cf", "secf", "vv", "vv-secf"), or "auto" takes for each task the rung with
+    the smallest standard error, as corrected by how well it predicts values it has not seen. `kernel` names one family or several; by default the data choose.
 
     >>> rng = np.random.default_rng(0)
     >>> x = rng.normal(size=(30, 1))
@@ -96,7 +96,7 @@ def _automatic(ladder: Ladder, plain: list[Answer]) -> list[Answer]:
     chosen = []
     for t in range(len(plain)):
         offered = [rung[t] for rung in rungs if rung[t] is not None]
-        chosen.append(min(offered, key=lambda answer: answer.prediction_error))
+        chosen.append(min(offered, key=lambda answer: answer.std_error))
     return chosen
 
 

@@ -1,7 +1,7 @@
 """The ladder: plain average, polynomial, scalar kernel, semi-exact, vector-valued, vector-valued semi-exact.
 
-Every rung answers the same questions for every task: the estimate, its standard error, how well it predicts values
-it has not seen, the control variate itself, and what was chosen, in words.
+Every rung answers the same questions for every task: the estimate, its standard error (corrected by how well values
+are predicted that were left out), the control variate itself, and what was chosen, in words.
 """
 
 from __future__ import annotations
@@ -32,7 +32,6 @@ class Answer:
     method: str
     mean: float
     std_error: float
-    prediction_error: float
     variate: Variate
     description: str
 
@@ -61,13 +60,7 @@ class Ladder:
         return self.__dict__.get("_joint_fit")
 
     def _plain(self) -> list[Answer | None]:
-        answers = []
-        for task, rows in zip(self.prepared.tasks, self.prepared.distinct, strict=True):
-            mean, error = average(task)
-            n = len(rows.values)
-            spread = np.std(task.values) * n / max(n - 1, 1)
-            answers.append(Answer("mc", mean, error, float(spread), _zero, "plain average"))
-        return answers
+        return [Answer("mc", *average(task), _zero, "plain average") for task in self.prepared.tasks]
 
     def _polynomial(self) -> list[Answer | None]:
         answers: list[Answer | None] = []
@@ -76,9 +69,7 @@ class Ladder:
             if fit is None:
                 answers.append(None)
                 continue
-            error = float(np.sqrt(np.mean(fit.leave_one_out**2)))
-            text = f"polynomial of degree {fit.degree}"
-            answers.append(Answer("zv", fit.mean, fit.std_error, error, fit.variate, text))
+            answers.append(Answer("zv", fit.mean, fit.std_error, fit.variate, f"polynomial of degree {fit.degree}"))
         return answers
 
     def _kernel(self, method: str, fits: Callable[[], dict[int, KernelFit]]) -> list[Answer | None]:
@@ -131,13 +122,10 @@ def semi_exact_degrees(fit: KernelFit) -> list[int]:
 
 def _kernel_answer(method: str, fit: KernelFit, task: int) -> Answer:
     member = fit.members.index(task)
-    residual, deviation = fit.leave_one_out[member]
-    calibration = float(np.sqrt(np.mean((residual / deviation) ** 2)))
     return Answer(
         method,
         float(fit.mean[member]),
-        float(fit.model_std_error[member]) * calibration,
-        float(np.sqrt(np.mean(residual**2))),
+        float(fit.std_error[member]),
         lambda points, scores: fit.variate(points, scores, member),
         _describe(fit),
     )

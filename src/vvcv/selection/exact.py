@@ -19,13 +19,13 @@ from ..stein import SteinKernel, gram, polynomial_features, stein_terms, task_ma
 from .design import Design, orthonormal_features
 from .families import CANDIDATES, change_family, scalar_model, separable_model, shared_and_own
 from .model import Criterion, solve
-from .search import FROM_NOTHING, Found, refit, search
+from .search import FROM_NOTHING, Found, promised_errors, refit, search
 
 #: Rows beyond which hyperparameters are chosen on a part of the data (the solution always uses all).
 MOST_TUNING_ROWS = 1000
 
-#: Tasks that jointly predict left-out values with a mean squared error this many times smaller gain from each other.
-CLEARLY_ALIKE = 4.0
+#: Tasks whose promised errors are on average this many times smaller when fitted together clearly inform each other.
+CLEARLY_ALIKE = 2.0
 
 
 @dataclass(frozen=True)
@@ -81,29 +81,10 @@ class KernelFit:
         """How alike the model takes the members to be."""
         return correlation(self.task_covariance)
 
-    @property
-    def model_std_error(self) -> Float[np.ndarray, " m"]:
-        """Standard errors under the model, the root of diag (A' W^-1 A)^-1."""
-        count = len(self.members)
-        if self.pooled:
-            variance = self.system.covariance[0, 0] * np.diag(self.task_covariance)
-        else:
-            variance = np.diag(self.system.covariance)[:count]
-        return self._scale * np.sqrt(variance)
-
     @cached_property
-    def leave_one_out(self) -> list[tuple[Float[np.ndarray, " n"], Float[np.ndarray, " n"]]]:
-        """For each member, residuals and standard deviations of its values predicted from all others."""
-        residual, variance = self.system.leave_one_out()
-        result = []
-        for i, _ in enumerate(self.members):
-            if self.pooled:
-                scale = np.sqrt(np.diag(self.task_covariance)[i])
-                result.append((residual[:, i] * self._scale[i], np.sqrt(variance[:, i]) * scale * self._scale[i]))
-            else:
-                rows = self.design.rows(i)
-                result.append((residual[rows] * self._scale[i], np.sqrt(variance[rows]) * self._scale[i]))
-        return result
+    def std_error(self) -> Float[np.ndarray, " m"]:
+        """Standard errors of the means: the model's, corrected by left-out residuals."""
+        return self._scale * promised_errors(self.system, self.design)
 
     def variate(
         self, points: Float[np.ndarray, "k d"], scores: Float[np.ndarray, "k d"], member: int
@@ -138,9 +119,16 @@ def joint(prepared: Prepared, members: tuple[int, ...], own: dict[int, KernelFit
 
 
 def semi_exact(fit: KernelFit, degree: int, options: Options) -> KernelFit:
-    """The same kernel with polynomial columns of total degree `degree` for every task, tuned again from there."""
+    """The same kernel with polynomial columns of total degree `degree` for every task, tuned again from there.
+
+    What the polynomials take away may leave a smoother rest, so the smoothest family gets another chance.
+    """
     design = _tuning_design(fit.prepared, fit.members, fit.coordinates, degree, fit.pooled)
-    return replace(fit, found=refit(fit.found, design, fit.found.model, options.criterion), degree=degree)
+    found = []
+    for family in dict.fromkeys((fit.found.family, options.families[0])):
+        start = change_family(fit.found.model, family)
+        found.append(refit(fit.found, design, start, options.criterion, family=family))
+    return replace(fit, found=min(found, key=lambda f: f.score), degree=degree)
 
 
 def build_design(

@@ -2,7 +2,8 @@
 
 One lengthscale for all dimensions first, from two starts; then one lengthscale and one weight for each axis;
 then rougher families, from there, while they help. Within a model the restricted likelihood chooses the parameters; between models,
-whose likelihoods do not compare (different columns, different numbers of parameters), exact leave-one-out decides.
+whose likelihoods do not compare (different columns, different numbers of parameters), the promised error of the means
+decides, corrected by exact leave-one-out.
 """
 
 from __future__ import annotations
@@ -11,8 +12,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from jaxtyping import Float
 from scipy.linalg import LinAlgError
 
+from .dense import DenseSystem
 from .design import Design
 from .families import CANDIDATES, change_family
 from .model import Criterion, Model, criterion_and_gradient, solve
@@ -32,7 +35,7 @@ Start = Callable[[str, Design, float], Model]
 
 @dataclass(frozen=True)
 class Found:
-    """A tuned model, where it was found, how its parameters are tied, and its leave-one-out score (less is better)."""
+    """A tuned model, where it was found, how its parameters are tied, and its score (less is better)."""
 
     tuned: Tuned
     score: float
@@ -53,7 +56,7 @@ def search(
     criterion: Criterion = "reml",
     max_evaluations: int = FROM_NOTHING,
 ) -> Found:
-    """The model with the best leave-one-out score over coordinate systems, levels and families."""
+    """The model with the best score over coordinate systems, levels and families."""
     candidates = [
         found
         for system, design in designs.items()
@@ -78,18 +81,29 @@ def refit(
 ) -> Found:
     """Tune `start` on a design, tied as another model was."""
     tuned = tune(_objective(design, criterion), start, LEVELS[found.level], max_evaluations, noise_floor(design))
-    return Found(tuned, leave_one_out_score(tuned.model, design), found.system, family or found.family, found.level)
+    return Found(tuned, score(tuned.model, design), found.system, family or found.family, found.level)
 
 
-def leave_one_out_score(model: Model, design: Design) -> float:
-    """Sum over tasks of log mean squared leave-one-out residual: relative gains count alike on every task."""
+def promised_errors(system: DenseSystem, design: Design) -> Float[np.ndarray, " T"]:
+    """Standard errors of the means (in standard units): the model's, corrected by its left-out residuals.
+
+    sqrt(cov beta_t) times the root mean square of residual / deviation over the values of task t, each predicted from
+    all others: a model that is too sure of itself pays for it.
+    """
+    residual, variance = system.leave_one_out()
+    squared = residual**2 / variance
+    if squared.ndim == 2:
+        return np.sqrt(system.covariance[0, 0] * squared.mean(axis=0))
+    calibration = np.array([squared[design.rows(task)].mean() for task in range(design.tasks)])
+    return np.sqrt(np.diag(system.covariance)[: design.tasks] * calibration)
+
+
+def score(model: Model, design: Design) -> float:
+    """Sum over tasks of the logarithm of the promised error: relative gains count alike on every task."""
     try:
-        residual, _ = solve(model, design).leave_one_out()
+        return float(np.sum(np.log(promised_errors(solve(model, design), design) + 1e-300)))
     except LinAlgError:
         return np.inf
-    squared = residual.reshape(design.size, -1) ** 2
-    by_task = [np.log(squared[design.rows(task)].mean(axis=0) + 1e-300).sum() for task in range(design.tasks)]
-    return float(np.sum(by_task))
 
 
 def noise_floor(design: Design) -> float:
@@ -107,7 +121,7 @@ def _levels(
     tuned = [alike]
     if d > 1:
         tuned.append(tune(objective, alike.model, LEVELS[1], max_evaluations, floor))
-    return [Found(t, leave_one_out_score(t.model, design), system, family, level) for level, t in enumerate(tuned)]
+    return [Found(t, score(t.model, design), system, family, level) for level, t in enumerate(tuned)]
 
 
 def _objective(design: Design, criterion: Criterion):

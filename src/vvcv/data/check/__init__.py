@@ -1,0 +1,6 @@
+"""Trust: Stein identities, differences and a look at the points, before any number is believed."""
+
+from .findings import Check, Finding
+from .run import check
+
+__all__ = ["Check", "Finding", "check"]

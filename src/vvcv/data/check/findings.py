@@ -1,0 +1,66 @@
+"""What a check says: findings, each with its severity, what was found, and the remedy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+Severity = Literal["ok", "note", "warning", "error"]
+
+#: From harmless to harmful.
+SEVERITIES: tuple[Severity, ...] = ("ok", "note", "warning", "error")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing a check found; `task` is None where all tasks are meant."""
+
+    severity: Severity
+    code: str
+    message: str
+    remedy: str = ""
+    task: str | None = None
+
+    def __str__(self) -> str:
+        where = "" if self.task is None else f"task {self.task!r}: "
+        return f"{self.severity:<8} {self.code:<18} {where}{self.message}{' ' + self.remedy if self.remedy else ''}"
+
+
+@dataclass(frozen=True)
+class Check:
+    """All findings, worst first; prints itself with one line for each.
+
+    >>> print(Check((Finding("note", "duplicates", "3 of 10 points repeat others."),)))
+    note     duplicates         3 of 10 points repeat others.
+    """
+
+    findings: tuple[Finding, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing worse than a note was found."""
+        return self.worst in ("ok", "note")
+
+    @property
+    def worst(self) -> Severity:
+        """The highest severity among the findings."""
+        return max((finding.severity for finding in self.findings), key=SEVERITIES.index, default="ok")
+
+    @property
+    def codes(self) -> tuple[str, ...]:
+        """The codes of all findings, in their order."""
+        return tuple(finding.code for finding in self.findings)
+
+    def __iter__(self) -> Iterator[Finding]:
+        return iter(self.findings)
+
+    def __str__(self) -> str:
+        return "\n".join(str(finding) for finding in self.findings)
+
+    __repr__ = __str__
+
+
+def worst_first(findings: list[Finding]) -> Check:
+    """Findings in order of falling severity, otherwise as they came."""
+    return Check(tuple(sorted(findings, key=lambda finding: -SEVERITIES.index(finding.severity))))

@@ -1,0 +1,147 @@
+"""Stein identities with z-scores: E[phi(z_i) s_j + delta_ij phi'(z_i)] = 0 for phi = 1, z and exp(-z^2 / 2).
+
+They hold for the right scores s = grad log pi at draws z of pi, in standard coordinates. Means of skewed, correlated
+series are far from normal at a few hundred rows, so a z-score here is a t-statistic with the effective sample size,
+its skewness removed by Hall's (1992) cubic, read from a t-distribution with few degrees of freedom.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float
+from scipy import stats
+
+from .autocorrelation import effective_sizes
+from .sample import Sample
+
+#: Probability that correct scores of one data set raise an alarm, all its identities together.
+FALSE_ALARM = 0.002
+
+#: Normal tail probabilities underflow beyond this.
+LARGEST_Z = 37.0
+
+
+@dataclass(frozen=True, eq=False)
+class Identities:
+    """Deviations from the identities and their z-scores: row 0 for phi = 1, then z_1 .. z_d, then the bumps.
+
+    `joint` tests, for every column j, the functions of z_j alone together (Hotelling), as a normal quantile; `size` is
+    the smallest effective number of draws among the products z_j s_j.
+    """
+
+    deviation: Float[np.ndarray, "2d+1 k"]
+    z: Float[np.ndarray, "2d+1 k"]
+    joint: Float[np.ndarray, " k"]
+    size: float
+
+    @property
+    def moment(self) -> Float[np.ndarray, "d d"]:
+        """The estimate of E[z_i s_j], minus the identity matrix where the scores are right."""
+        d = self.z.shape[1]
+        return self.deviation[1 : d + 1] - np.eye(d)
+
+    @property
+    def by_column(self) -> Float[np.ndarray, " k"]:
+        """The largest |z| of every column of the scores."""
+        return np.maximum(np.abs(self.z).max(axis=0), self.joint)
+
+    @property
+    def worst(self) -> float:
+        """The largest |z|."""
+        return float(self.by_column.max())
+
+    def failing(self, bound: float) -> list[int]:
+        """Columns of the scores with a z-score beyond the bound."""
+        return np.flatnonzero(self.by_column > bound).tolist()
+
+
+def identities(sample: Sample, columns: Sequence[int] | None = None, *, divergence: bool = True) -> Identities:
+    """Test the identities of some columns of the scores (all by default).
+
+    Without the divergence term the claim is E[phi(z_i) s_j] = 0: scores that have nothing to do with their points.
+    """
+    z, scores = sample.standard()
+    bump = np.exp(-(z**2) / 2)
+    functions = np.concatenate([np.ones_like(z[:, :1]), z, bump], axis=1)
+    d, varying = z.shape[1], sample.varying
+    deviation, z_scores, joint, size = [], [], [], float(sample.size)
+    for j in range(d) if columns is None else columns:
+        if not varying[j]:  # no identity holds across a coordinate that is constant
+            deviation.append(np.zeros(2 * d + 1))
+            z_scores.append(np.zeros(2 * d + 1))
+            joint.append(0.0)
+            continue
+        series = functions * scores[:, [j]]
+        own = z[:, j] * bump[:, j] * scores[:, j]
+        if divergence:
+            series[:, 1 + j] += 1.0
+            series[:, 1 + d + j] -= z[:, j] * bump[:, j]
+            own += (1 - z[:, j] ** 2) * bump[:, j]
+        mean, statistic, effective = _z_scores(series, sample.chains)
+        deviation.append(mean)
+        z_scores.append(statistic)
+        joint.append(_joint_z(np.column_stack([series[:, [0, 1 + j, 1 + d + j]], own]), sample.chains))
+        size = min(size, float(effective[1 + j]))
+    return Identities(np.array(deviation).T, np.array(z_scores).T, np.array(joint), size)
+
+
+def pooled(tests: Sequence[Identities]) -> Identities:
+    """Stouffer's combination over samples, sum of w_t z_t / |w|, with w_t^2 the effective size of each."""
+    if len(tests) == 1:
+        return tests[0]
+    size = np.array([test.size for test in tests])
+    share = size / size.sum()
+    return Identities(
+        np.tensordot(share, [test.deviation for test in tests], axes=1),
+        np.tensordot(np.sqrt(share), [test.z for test in tests], axes=1),
+        np.tensordot(np.sqrt(share), [test.joint for test in tests], axes=1),
+        float(size.sum()),
+    )
+
+
+def alarm_bound(dimension: int, families: int) -> float:
+    """The |z| that all identities of all families stay below with probability 1 - FALSE_ALARM (Bonferroni)."""
+    tests = dimension * (2 * dimension + 2) * families
+    return float(stats.norm.isf(FALSE_ALARM / (2 * tests)))
+
+
+def _z_scores(series: Float[np.ndarray, "n k"], chains: tuple[int, int] | None) -> tuple[np.ndarray, ...]:
+    n = len(series)
+    mean = series.mean(axis=0)
+    centred = series - mean
+    spread = np.sqrt((centred**2).sum(axis=0) / max(n - 1, 1))
+    size = effective_sizes(series, chains)
+    magnitude = np.abs(series).max(axis=0)
+    certain = spread <= 1e-12 * magnitude  # a series without any spread: its mean is what it is
+    safe = np.where(certain, 1.0, spread)
+    skewness = (centred**3).mean(axis=0) / safe**3 / np.sqrt(size)
+    t = mean / safe * np.sqrt(size)
+    t = t + skewness / 6 + skewness * t**2 / 3 + skewness**2 * t**3 / 27
+    z = np.sign(t) * np.minimum(stats.norm.isf(stats.t.sf(np.abs(t), _freedom(n, size))), LARGEST_Z)
+    return mean, np.where(certain, np.sign(mean) * LARGEST_Z * (np.abs(mean) > 1e-12), z), size
+
+
+def _joint_z(series: Float[np.ndarray, "n k"], chains: tuple[int, int] | None) -> float:
+    """Hotelling's T^2 = m mean' S^-1 mean, with m the effective size of the combination S^-1 mean that it weighs."""
+    n, k = series.shape
+    mean = series.mean(axis=0)
+    scale = series.std(axis=0)
+    if n <= 2 * k or not (scale > 1e-9 * np.abs(series).max(axis=0)).all():
+        return 0.0
+    unit, centre = series / scale, mean / scale
+    covariance = np.cov(unit, rowvar=False)
+    weights = np.linalg.lstsq(covariance, centre, rcond=1e-9)[0]
+    size = float(effective_sizes(unit @ weights[:, None], chains)[0])
+    freedom = float(_freedom(n, size))
+    if freedom <= k:
+        return 0.0
+    ratio = size * float(centre @ weights) * (freedom - k + 1) / (freedom * k)
+    return float(np.clip(stats.norm.isf(stats.f.sf(ratio, k, freedom - k + 1)), -LARGEST_Z, LARGEST_Z))
+
+
+def _freedom(n: int, size: Float[np.ndarray, " k"] | float) -> Float[np.ndarray, " k"]:
+    """Degrees of freedom: the variance of a mean of correlated draws is itself known from few effective draws."""
+    return np.maximum(size / np.minimum(1 + n / size, 8.0) - 1, 1.0)

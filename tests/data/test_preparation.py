@@ -1,0 +1,91 @@
+"""Merging, standard coordinates and standard values: nothing downstream can depend on order, unit or origin."""
+
+import numpy as np
+import pytest
+
+from vvcv import Task, Tasks
+from vvcv.data import Coordinates, Prepared, can_whiten, merge_duplicates
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(20, 3)) @ np.array([[1.0, 0.5, 0.0], [0.0, 2.0, -1.0], [0.0, 0.0, 0.3]])
+Y = X[:, 0] ** 2
+
+
+def test_merging_averages_values_counts_rows_and_forgets_their_order():
+    rows = RNG.integers(20, size=50)
+    noisy = Y[rows] + RNG.normal(size=50)
+    merged = merge_duplicates(X[rows], -X[rows], noisy)
+    assert merged.multiplicity.sum() == 50
+    for point, value, count in zip(merged.points, merged.values, merged.multiplicity, strict=True):
+        same = (X[rows] == point).all(axis=1)
+        assert count == same.sum() and value == pytest.approx(noisy[same].mean(), rel=1e-12)
+    shuffle = RNG.permutation(50)
+    again = merge_duplicates(X[rows][shuffle], -X[rows][shuffle], noisy[shuffle])
+    np.testing.assert_array_equal(again.points, merged.points)
+    np.testing.assert_array_equal(again.scores, merged.scores)
+    np.testing.assert_allclose(again.values, merged.values, rtol=1e-13)
+
+
+def test_distinct_rows_keep_their_values_exactly():
+    merged = merge_duplicates(X, -X, Y + 1e8)
+    order = np.lexsort(X.T[::-1])
+    np.testing.assert_allclose(merged.values, (Y + 1e8)[order], rtol=1e-15)
+
+
+def test_zero_and_minus_zero_are_one_point():
+    merged = merge_duplicates(np.array([[0.0], [-0.0], [1.0]]), np.array([[0.0], [-0.0], [-1.0]]), np.arange(3.0))
+    assert merged.multiplicity.tolist() == [2.0, 1.0]
+
+
+def test_one_point_with_two_scores_is_refused_and_both_rows_are_named():
+    with pytest.raises(ValueError, match="rows 0 and 2 of task 'a' have equal points.*same order"):
+        merge_duplicates(np.array([[1.0], [2.0], [1.0]]), np.array([[-1.0], [-2.0], [3.0]]), np.zeros(3), "a")
+
+
+@pytest.mark.parametrize("system", ["scaled", "whitened"])
+def test_coordinates_do_not_depend_on_unit_or_origin_and_scores_travel_along(system):
+    unit, origin = np.array([1e-3, 7.0, 1e4]), np.array([5.0, -100.0, 0.3])
+    here, there = Coordinates.fit(X, system), Coordinates.fit(X * unit + origin, system)
+    np.testing.assert_allclose(there.points(X * unit + origin), here.points(X), rtol=1e-9, atol=1e-10)
+    np.testing.assert_allclose(there.scores(-X / unit), here.scores(-X), rtol=1e-10)
+    # E[x . s] = -d is a number without unit: it must survive the change of variables.
+    inner = np.sum((X - here.origin) * -X, axis=1)
+    np.testing.assert_allclose(np.sum(here.points(X) * here.scores(-X), axis=1), inner, rtol=1e-10)
+
+
+def test_standard_coordinates_have_unit_spread_and_whitened_ones_no_correlation():
+    np.testing.assert_allclose(Coordinates.fit(X, "scaled").points(X).std(axis=0), 1.0)
+    z = Coordinates.fit(X, "whitened").points(X)
+    np.testing.assert_allclose(z.T @ z / len(z), np.eye(3), atol=1e-12)
+
+
+def test_a_coordinate_that_never_varies_stays_finite():
+    x = np.column_stack([X[:, 0], np.full(20, 3.7)])
+    assert np.isfinite(Coordinates.fit(x, "scaled").points(x)).all()
+    assert not can_whiten(x) and not can_whiten(X[:6]) and not can_whiten(X[:, :1]) and can_whiten(X)
+
+
+def test_whitening_is_refused_for_coordinates_that_depend_on_each_other():
+    assert not can_whiten(np.column_stack([X[:, 0], 2 * X[:, 0] + 1]))
+
+
+def test_values_are_standardised_with_the_weights_of_repeated_rows():
+    rows = np.concatenate([np.arange(20), [0, 0, 0]])
+    prepared = Prepared.of(Tasks([Task(X[rows], -X[rows], Y[rows])]))
+    assert prepared.shift[0] == pytest.approx(Y[rows].mean(), rel=1e-13)
+    assert prepared.scale[0] == pytest.approx(Y[rows].std(), rel=1e-12)
+
+
+@pytest.mark.parametrize("value", [0.0, 3.0, 1e140, -1e-140, 0.1])
+def test_constant_values_are_recognised_at_any_magnitude(value):
+    assert Prepared.of(Tasks([Task(X, -X, np.full(20, value))])).constant(0)
+
+
+def test_the_canonical_order_of_tasks_does_not_depend_on_the_order_given():
+    tasks = [Task(X, -X, Y, name="a"), Task(X, -X, np.sin(X[:, 1]), name="b"), Task(X[:9], -X[:9], Y[:9], name="c")]
+
+    def names(order):
+        prepared = Prepared.of(Tasks([tasks[i] for i in order]))
+        return [prepared.tasks.names[t] for t in prepared.canonical]
+
+    assert names([0, 1, 2]) == names([2, 0, 1]) == names([1, 2, 0])

@@ -1,0 +1,75 @@
+"""The control variate itself: mean zero under each task's target, and what is left of the integrand is nearly constant."""
+
+import numpy as np
+import pytest
+
+import vvcv
+from vvcv import Task, Tasks
+
+RNG = np.random.default_rng(0)
+X, Z = RNG.normal(size=(24, 1)), 0.5 + 1.5 * RNG.normal(size=(18, 1))
+NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(120)
+WEIGHTS = WEIGHTS / WEIGHTS.sum()
+TARGETS = {"first": (0.0, 1.0), "second": (0.5, 1.5)}
+
+
+def tasks():
+    return Tasks(
+        [
+            Task(X, -X, np.exp(X[:, 0] / 2), name="first"),
+            Task(Z, -(Z - 0.5) / 1.5**2, np.exp(Z[:, 0] / 2), name="second"),
+        ]
+    )
+
+
+@pytest.fixture(scope="module", params=["zv", "cf", "secf", "vv", "vv-secf"])
+def fitted(request):
+    return vvcv.estimate(tasks(), request.param, kernel="squared-exponential")
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_mean_is_zero_under_the_target_of_its_task(fitted, name):
+    mean, spread = TARGETS[name]
+    y = (mean + spread * NODES)[:, None]
+    g = fitted.control_variate(y, -(y - mean) / spread**2, task=name)
+    assert abs(WEIGHTS @ g) < 1e-7 * np.sqrt(WEIGHTS @ g**2)
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_integrand_minus_variate_is_nearly_the_estimate_everywhere(fitted, name):
+    mean, spread = TARGETS[name]
+    y = np.linspace(mean - 1.5 * spread, mean + 1.5 * spread, 41)[:, None]
+    f = np.exp(y[:, 0] / 2)
+    rest = f - fitted.control_variate(y, -(y - mean) / spread**2, task=name)
+    assert rest.std() < 0.1 * f.std()
+    assert abs(rest.mean() - fitted.mean[fitted.names.index(name)]) < 0.1 * f.std()
+
+
+def test_variate_is_called_by_name_or_index_with_rows_in_any_shape(fitted):
+    g = fitted.control_variate
+    y = np.array([0.1, 0.7, -0.4])
+    by_name = g(y[:, None], -y[:, None], task="first")
+    np.testing.assert_array_equal(by_name, g(y, -y, task=0))
+    assert by_name.dtype == np.float64 and by_name.shape == (3,)
+    assert g(np.zeros((0, 1)), np.zeros((0, 1)), task=0).shape == (0,)
+
+
+def test_variate_refuses_tasks_and_shapes_that_do_not_exist(fitted):
+    g = fitted.control_variate
+    for task in ("third", 2, -3, None, 0.5):
+        with pytest.raises(ValueError, match="task must be"):
+            g(np.zeros((2, 1)), np.zeros((2, 1)), task=task)
+    with pytest.raises(ValueError, match="shape"):
+        g(np.zeros((2, 3)), np.zeros((2, 3)), task=0)
+    with pytest.raises(ValueError, match="finite"):
+        g(np.full((2, 1), np.nan), np.zeros((2, 1)), task=0)
+
+
+def test_averages_of_the_variate_over_fresh_samples_are_zero_within_error():
+    # z-scores of two independent means: both below 4.5 except with probability 1.4e-5; the seed is fixed.
+    estimate = vvcv.estimate(tasks(), "cf", kernel="matern-3/2")
+    rng = np.random.default_rng(1)
+    for name, (mean, spread) in TARGETS.items():
+        y = mean + spread * rng.normal(size=(4000, 1))
+        g = estimate.control_variate(y, -(y - mean) / spread**2, task=name)
+        assert abs(g.mean()) < 4.5 * g.std() / np.sqrt(4000)
