@@ -72,7 +72,7 @@ class Logistic:
             likelihood
             - 0.5 * (beta**2).sum(axis=-1) * precision
             - (D - 1) * log_tau
-            - np.exp(2 * log_tau) / 2
+            - np.exp(2 * log_tau) / 18
             + log_tau
         )
 

@@ -17,7 +17,7 @@ from .duplicates import Distinct, merge_duplicates
 from .standardize import Coordinates, CoordinateSystem, can_whiten
 from .task import Tasks
 
-DIGITS = 9
+DIGITS = 7
 
 
 @dataclass(frozen=True, eq=False)

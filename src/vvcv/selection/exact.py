@@ -220,7 +220,8 @@ def _start_covariance(prepared: Prepared, members: tuple[int, ...]) -> Float[np.
         slopes.append(np.linalg.solve(columns.T @ columns + ridge, columns.T @ prepared.standard_values(task))[1:])
     slopes = np.array(slopes)
     norms = np.linalg.norm(slopes, axis=1) + 1e-12
-    return 0.2 * np.eye(len(members)) + 0.8 * (slopes @ slopes.T) / np.outer(norms, norms)
+    alike = np.round((slopes @ slopes.T) / np.outer(norms, norms), DIGITS)
+    return 0.2 * np.eye(len(members)) + 0.8 * alike
 
 
 def _task_part(term: SteinKernel, design: Design) -> Float[np.ndarray, "m m"]:

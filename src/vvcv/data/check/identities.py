@@ -125,21 +125,25 @@ def _z_scores(series: Float[np.ndarray, "n k"], chains: tuple[int, int] | None) 
 
 
 def _joint_z(series: Float[np.ndarray, "n k"], chains: tuple[int, int] | None) -> float:
-    """Hotelling's T^2 = m mean' S^-1 mean, with m the effective size of the combination S^-1 mean that it weighs."""
+    """Hotelling's T^2 = m mean' S^-1 mean, as a normal quantile.
+
+    The effective size m is the smallest of the series and of their combination S^-1 mean: chains mix at many rates.
+    """
     n, k = series.shape
-    mean = series.mean(axis=0)
     scale = series.std(axis=0)
     if n <= 2 * k or not (scale > 1e-9 * np.abs(series).max(axis=0)).all():
         return 0.0
-    unit, centre = series / scale, mean / scale
-    covariance = np.cov(unit, rowvar=False)
-    weights = np.linalg.lstsq(covariance, centre, rcond=1e-9)[0]
-    size = float(effective_sizes(unit @ weights[:, None], chains)[0])
+    unit = series / scale
+    mean = unit.mean(axis=0)
+    weights = np.linalg.lstsq(np.cov(unit, rowvar=False), mean, rcond=1e-9)[0]
+    size = float(effective_sizes(np.column_stack([unit, unit @ weights]), chains).min())
     freedom = float(_freedom(n, size))
     if freedom <= k:
         return 0.0
-    ratio = size * float(centre @ weights) * (freedom - k + 1) / (freedom * k)
-    return float(np.clip(stats.norm.isf(stats.f.sf(ratio, k, freedom - k + 1)), -LARGEST_Z, LARGEST_Z))
+    squared = float(mean @ weights)
+    squared = size * squared / (1 + squared)  # S about zero, the claimed mean: fewer false alarms where skewed
+    tail = stats.f.sf(squared * (freedom - k + 1) / (freedom * k), k, freedom - k + 1)
+    return float(np.clip(stats.norm.isf(tail), -LARGEST_Z, LARGEST_Z))
 
 
 def _freedom(n: int, size: Float[np.ndarray, " k"] | float) -> Float[np.ndarray, " k"]:
