@@ -101,7 +101,9 @@ def peak_arrays() -> list[list[str]]:
 def cold_start() -> list[list[str]]:
     """`vvcv demo` in a new process against a process that only imports jax and compiles one Cholesky."""
     with tempfile.TemporaryDirectory() as folder:
-        demo = f"from vvcv.demo import run_demo; from pathlib import Path; run_demo(20, 0, Path({folder!r}) / 'demo.png')"
+        demo = (
+            f"from vvcv.demo import run_demo; from pathlib import Path; run_demo(20, 0, Path({folder!r}) / 'demo.png')"
+        )
         pairs = [(_seconds(BASELINE), _seconds(demo)) for _ in range(3)]
     ratio = min(demo for _, demo in pairs) / min(base for base, _ in pairs)
     return [["cold demo over importing jax and one compilation", f"{ratio:.1f}", "6"]]
@@ -116,7 +118,9 @@ def compilations() -> list[list[str]]:
     for seed in (0, 1):
         count[0] = 0
         rng = np.random.default_rng(seed)
-        tasks = [vvcv.Task(x, -x, np.cos(x).sum(axis=1), name=str(i)) for i, x in enumerate(rng.normal(size=(2, 30, 3)))]
+        tasks = [
+            vvcv.Task(x, -x, np.cos(x).sum(axis=1), name=str(i)) for i, x in enumerate(rng.normal(size=(2, 30, 3)))
+        ]
         vvcv.estimate(vvcv.Tasks(tasks))
     return [["compilations in a second estimate of equal shape", str(count[0]), "0"]]
 

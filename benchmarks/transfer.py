@@ -64,7 +64,9 @@ def main() -> None:
                 errors[method].append(abs(float(vvcv.estimate(data, method=method).mean[1]) - exact_dear()))
         means = {method: float(np.mean(values)) for method, values in errors.items()}
         ratio = means["vv"] / means["cf"]
-        rows.append([name, *(f"{means[m]:.3g}" for m in errors), f"{ratio:.3f}", "0.5" if name == "related" else "1.15"])
+        rows.append(
+            [name, *(f"{means[m]:.3g}" for m in errors), f"{ratio:.3f}", "0.5" if name == "related" else "1.15"]
+        )
         record[name] = {**means, "vv over cf": ratio, "seeds": arguments.seeds}
         print(simple_table(["tasks", *errors, "vv / cf", "at most"], rows[-1:]), flush=True)
     arguments.out.write_text(json.dumps(record, indent=1) + "\n")

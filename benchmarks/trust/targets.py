@@ -61,7 +61,10 @@ class Logistic:
         rng = np.random.default_rng(20)
         self.design = rng.normal(size=(20, D - 1))
         self.answers = (rng.random(20) < expit(self.design @ [1.5, -1.0, 0.5, 2.0])).astype(float)
-        self.bank = self._metropolis(rng, np.zeros((20_000, D)), 600, keep=1)[:, -1]
+        self.proposal = 0.3 * np.eye(D)
+        pilot = self._metropolis(rng, np.zeros((1000, D)), 1000, keep=1)[:, -1]
+        self.proposal = np.linalg.cholesky(np.cov(pilot, rowvar=False)) * 1.1
+        self.bank = self._metropolis(rng, pilot[rng.integers(1000, size=20_000)], 400, keep=1)[:, -1]
 
     def log_density(self, x: np.ndarray) -> np.ndarray:
         beta, log_tau = x[..., :-1], x[..., -1]
@@ -97,7 +100,7 @@ class Logistic:
         """Random-walk Metropolis from many starts at once; returns `keep` evenly spaced states of each."""
         density, kept = self.log_density(x), []
         for step in range(steps):
-            proposal = x + rng.normal(size=x.shape) * 0.5
+            proposal = x + rng.normal(size=x.shape) @ self.proposal.T
             proposed = self.log_density(proposal)
             accept = np.log(rng.random(len(x))) < proposed - density
             x, density = np.where(accept[:, None], proposal, x), np.where(accept, proposed, density)

@@ -19,10 +19,11 @@ from importlib.metadata import PackageNotFoundError, version
 
 from .data import Task, Tasks
 from .estimate import ControlVariate, Estimate, estimate
+from .selection.fit import Fit, fit
 
 try:
     __version__ = version("vvcv")
 except PackageNotFoundError:  # a source tree on the path, not installed
     __version__ = "0"
 
-__all__ = ["ControlVariate", "Estimate", "Task", "Tasks", "__version__", "estimate"]
+__all__ = ["ControlVariate", "Estimate", "Fit", "Task", "Tasks", "__version__", "estimate", "fit"]

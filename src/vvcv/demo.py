@@ -58,5 +58,6 @@ def conclusion(results: dict[str, Estimate], runs: int) -> str:
     plain, best = misses["plain average"], misses["vector-valued kernel"]
     return (
         f"From the same {2 * runs} model runs, averaging misses the true mean by {plain:.2g}; the vector-valued "
-        f"control variate, which also learns from the cheap runs, misses it by {best:.2g}: {plain / best:,.0f} times closer."
+        f"control variate, which also learns from the cheap runs, misses it by {best:.2g}: "
+        f"{plain / best:,.0f} times closer."
     )

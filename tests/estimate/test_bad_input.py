@@ -118,3 +118,18 @@ def test_unequal_sizes_with_a_task_too_small_for_a_kernel_are_answered_together(
     small = Task(X[:3], -X[:3], X[:3, 0] ** 2, name="small")
     estimate = finite(vvcv.estimate([Task(X, -X, X[:, 0] ** 2, name="large"), small], **KERNEL))
     assert estimate.methods[1] == "mc"
+
+
+def test_tasks_of_very_different_extents_are_answered_together():
+    # In common coordinates the points of the last task all but coincide, and left-out variances drown in rounding.
+    points = [
+        [-75.38635329, -14.99848425, -9.34701903, 44.26957279, 92.68804024],
+        [-2963.712, -182.12, -98.632, 74.8175, 120.4615, 2612.03, 3601.725, 3646.25],
+        [-5.97011915e-04, -1.8262784e-04, -1.37783889e-04, -8.6990931e-05, 4.96559074e-05, 1.69620045e-04, 5.3481474e-04],
+    ]
+    values = [[0, 0, 0, 1, 1], [0.47651914, -0.616, 4.119, -0.457, -1.489, -2.27, -0.746, 0.191], [1, 0, 0, 0, 0, 0, 0]]
+    factors = (70.97, 358.1, 0.607)
+    tasks = [Task(x, -a * np.array(x), y) for x, a, y in zip(points, factors, values, strict=True)]
+    finite(vvcv.estimate(tasks, **KERNEL))
+    extents = (1e2, 1e-6, 1e6)
+    finite(vvcv.estimate([Task(a * X[:8], -X[:8] / a, X[:8, 0] ** 2) for a in extents], "vv-secf", **KERNEL))

@@ -1,6 +1,6 @@
 """5. Estimates: plain average, the ladder of control variates, error bars."""
 
-from .average import average, effective_size
+from ..selection.average import average, effective_size
 from .ladder import METHODS, estimate
 from .result import ControlVariate, Estimate, MonteCarlo
 

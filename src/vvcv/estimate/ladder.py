@@ -7,19 +7,15 @@ from collections.abc import Sequence
 from typing import get_args
 
 import numpy as np
-from jaxtyping import Float
 
 from ..data import Prepared, Task, Tasks, as_tasks, require
 from ..precision import float64
 from ..selection.exact import Options
 from ..selection.families import CANDIDATES, FAMILIES
 from ..selection.model import Criterion
+from ..selection.rungs import METHODS, Answer, Ladder
 from ..threads import threads_for
 from .result import ControlVariate, Estimate, MonteCarlo
-from .rungs import FEWEST_POINTS, Answer, Ladder
-
-#: Rungs of the ladder, from simple to rich.
-METHODS = ("mc", "zv", "cf", "secf", "vv", "vv-secf")
 
 
 @float64
@@ -34,7 +30,8 @@ def estimate(
     """Estimate the expectations of all tasks by control variates (paper, eq. 8 solved exactly), with error bars.
 
     `method` names a rung ("mc", "zv", "cf", "secf", "vv", "vv-secf"), or "auto" takes for each task the rung with
-    the smallest standard error, as corrected by how well it predicts values it has not seen. `kernel` names one family or several; by default the data choose.
+    the smallest standard error, as corrected by how well it predicts values it has not seen. `kernel` names one
+    family or several; by default the data choose.
 
     >>> rng = np.random.default_rng(0)
     >>> x = rng.normal(size=(30, 1))
@@ -57,7 +54,7 @@ def estimate(
     ladder = Ladder(Prepared.of(tasks), options)
     plain = ladder.answers("mc")
     with threads_for(max(tasks.sizes) if tasks.share_points else sum(tasks.sizes)):
-        chosen = _automatic(ladder, plain) if method == "auto" else _named(ladder, method)
+        chosen = _automatic(ladder, plain) if method == "auto" else ladder.required(method)
     return Estimate(
         names=tasks.names,
         mean=np.array([answer.mean for answer in chosen]),
@@ -65,29 +62,13 @@ def estimate(
         method=method,
         methods=tuple(answer.method for answer in chosen),
         monte_carlo=MonteCarlo(np.array([a.mean for a in plain]), np.array([a.std_error for a in plain])),
-        task_correlation=_task_correlation(ladder),
+        task_correlation=ladder.task_correlation,
         kernel=tuple(answer.description for answer in chosen),
         sizes=tasks.sizes,
         seconds=time.perf_counter() - started,
         share_points=tasks.share_points,
         control_variate=ControlVariate(tasks.names, chosen, tasks.dimension),
     )
-
-
-def _named(ladder: Ladder, method: str) -> list[Answer]:
-    plain, answers = ladder.answers("mc"), ladder.answers(method)
-    chosen = []
-    for t, answer in enumerate(answers):
-        if answer is None and ladder.prepared.constant(t):
-            answer = plain[t]
-        require(
-            answer is not None,
-            f"method {method!r} needs more points than task {ladder.prepared.tasks.names[t]!r} has: "
-            f"{len(ladder.prepared.distinct[t].values)} distinct points in dimension {ladder.prepared.tasks.dimension} "
-            f"(kernels need {FEWEST_POINTS}, polynomials more than their coefficients). Add points, or use 'auto'.",
-        )
-        chosen.append(answer)
-    return chosen
 
 
 def _automatic(ladder: Ladder, plain: list[Answer]) -> list[Answer]:
@@ -113,13 +94,3 @@ def _options(kernel: str | Sequence[str] | None, criterion: Criterion, order: in
         families = tuple(family for family in families if family != "matern-3/2")
         require(len(families) > 0, "matern-3/2 is not smooth enough for order 2. Use order 1 or a smoother family.")
     return Options(families, criterion, order)
-
-
-def _task_correlation(ladder: Ladder) -> Float[np.ndarray, "T T"]:
-    count = len(ladder.prepared.tasks)
-    result = np.eye(count)
-    fit = ladder.joint_fit
-    if fit is not None and len(fit.members) > 1:
-        members = list(fit.members)
-        result[np.ix_(members, members)] = fit.task_correlation
-    return result

@@ -11,7 +11,7 @@ from jaxtyping import Float
 from ..data import finite_array, require
 from ..precision import float64
 from ..report import plot_estimate, table
-from .rungs import Answer
+from ..selection.rungs import Answer
 
 if TYPE_CHECKING:
     import xarray as xr

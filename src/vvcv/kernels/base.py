@@ -152,7 +152,7 @@ class ProductOverDimensions(Kernel):
     def __call__(self, x: Float[Array, " d"], y: Float[Array, " d"]) -> Float[Array, ""]:
         if x.shape[0] != len(self.factors):
             raise ValueError(
-                f"ProductOverDimensions needs a kernel per coordinate, but has {len(self.factors)} for d = {x.shape[0]}."
+                f"ProductOverDimensions needs one kernel per coordinate: has {len(self.factors)} for d = {x.shape[0]}."
             )
         result = jnp.ones(())
         for j, factor in enumerate(self.factors):

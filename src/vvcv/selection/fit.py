@@ -14,7 +14,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from ..data import Tasks, as_tasks
+from ..data import Prepared, Tasks, as_tasks
 from ..data.standardize import CoordinateSystem
 from ..precision import float64
 from ..variates import KernelVariate, Penalty, Variate
@@ -24,10 +24,13 @@ from .convex import ConvexSequence, convex_sequence
 from .descent import Descended, descend
 from .design import Design
 from .error_bars import chain_covariance, descent_covariance
+from .exact import Options
+from .families import CANDIDATES
 from .fitted import Fit
-from .model import Model, solve
+from .model import Criterion, Model, solve
 from .objective import MarkovChainVariance, Objective, Variance
 from .problem import Problem
+from .rungs import METHODS, Ladder
 from .splits import hold_out
 from .stochastic import Path, StochasticOptimisation
 
@@ -41,12 +44,21 @@ class Exact:
     objective: Objective = field(default_factory=Variance)
 
 
-Selection = Exact | Alternation | ConvexSequence | StochasticOptimisation
+@dataclass(frozen=True)
+class RestrictedLikelihood:
+    """Everything from the data: lengthscales, axes, noise and B by restricted likelihood, the family by its score."""
+
+    families: tuple[str, ...] = CANDIDATES
+    criterion: Criterion = "reml"
+    order: int = 1
+
+
+Selection = Exact | Alternation | ConvexSequence | StochasticOptimisation | RestrictedLikelihood
 
 
 def fit(
     tasks: Tasks | Sequence[Any],
-    variate: Variate | Model,
+    variate: Variate | Model | str,
     selection: Selection | None = None,
     *,
     estimator: Any = None,
@@ -56,7 +68,9 @@ def fit(
     """Select a control variate from `variate` by `selection`; the means are beta, or those of `estimator`.
 
     `estimator` is None (beta, all data), `Split(...)` or `CrossFit(...)`. The variate sees the user's coordinates, or
-    standard ones with `coordinates`. A `Model` (Stein kernel and noise) in place of a variate is solved exactly.
+    standard ones with `coordinates`. A `Model` (Stein kernel and noise) in place of a variate is solved exactly. The
+    name of a rung ("zv", "cf", "secf", "vv", "vv-secf") has everything chosen by `RestrictedLikelihood`, as
+    `vvcv.estimate` does.
 
     >>> from vvcv.variates import PolynomialVariate
     >>> x = np.linspace(-2, 2, 9)[:, None]
@@ -64,10 +78,14 @@ def fit(
     >>> result.mean.round(12)
     array([1.])
     """
+    if isinstance(variate, str) and selection is None:
+        selection = RestrictedLikelihood()
     selection = Exact() if selection is None else selection
     if estimator is not None:
         alone = partial(fit, variate=variate, selection=selection, coordinates=coordinates, seed=seed)
         return estimator(as_tasks(tasks), alone)
+    if isinstance(variate, str):
+        return _tuned(as_tasks(tasks), variate, selection)
     return fit_replications([as_tasks(tasks)], variate, selection, coordinates=coordinates, seeds=[seed])[0]
 
 
@@ -138,6 +156,33 @@ def _modelled(tasks: Tasks, model: Model, coordinates: CoordinateSystem | None) 
     system = solve(model, design)
     value = system.restricted_likelihood()
     return _fit(problem, system.weights, system.coefficients, problem.b, value, None, lambda: system.covariance)
+
+
+@float64
+def _tuned(tasks: Tasks, rung: str, selection: Selection) -> Fit:
+    """One rung of the ladder, the same that `vvcv.estimate` climbs."""
+    if rung not in METHODS:
+        raise ValueError(f"A rung is one of {list(METHODS)}, but got {rung!r}.")
+    if not isinstance(selection, RestrictedLikelihood):
+        raise ValueError(
+            f"A rung by name has its kernel chosen by RestrictedLikelihood, not by {type(selection).__name__}. "
+            "Pass a variate such as KernelVariate(kernel) for the other selections."
+        )
+    options = Options(selection.families, selection.criterion, selection.order)
+    ladder = Ladder(Prepared.of(tasks), options)
+    answers = ladder.required(rung)
+    mean, errors = np.array([a.mean for a in answers]), np.array([a.std_error for a in answers])
+    return Fit(
+        names=tasks.names,
+        mean=mean,
+        coregionalization=ladder.task_correlation,
+        coefficients=None,
+        objective=float(np.sum(np.log(errors + 1e-300))),
+        problem=None,
+        beta=mean,
+        spread=lambda: np.diag(errors**2),
+        variates=tuple(answer.variate for answer in answers),
+    )
 
 
 def _descended(problem: Problem, end: Descended, selection: StochasticOptimisation) -> Fit:

@@ -28,10 +28,11 @@ class Fit:
     coregionalization: Float[np.ndarray, "T T"]
     coefficients: Any = field(repr=False)
     objective: float
-    problem: Problem = field(repr=False)
+    problem: Problem | None = field(repr=False)
     beta: Float[np.ndarray, " p"] = field(repr=False)
     path: Path | None = field(default=None, repr=False)
     spread: Callable[[], Float[np.ndarray, "T T"]] = field(default=lambda: np.zeros((0, 0)), repr=False)
+    variates: tuple[Callable[[np.ndarray, np.ndarray], np.ndarray], ...] = field(default=(), repr=False)
 
     @cached_property
     def covariance(self) -> Float[np.ndarray, "T T"]:
@@ -48,6 +49,8 @@ class Fit:
         """g_theta(x)_t at points with the scores of that task's target: zero mean under it (paper, eq. 5)."""
         points, scores = np.atleast_2d(np.asarray(points, float)), np.atleast_2d(np.asarray(scores, float))
         index = self._index(task)
+        if self.problem is None:
+            return self.variates[index](points, scores)
         space, columns = self.problem.elsewhere(points, scores, np.full(len(points), index))
         polynomials = columns[:, len(self.names) :] @ self.beta[len(self.names) :]
         return np.asarray(_output(space, self.coefficients, self.coregionalization)) + polynomials

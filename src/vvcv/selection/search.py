@@ -1,9 +1,9 @@
 """Finding a good model from nothing: lengthscales, axes, coordinates and family.
 
-One lengthscale for all dimensions first, from two starts; then one lengthscale and one weight for each axis;
-then rougher families, from there, while they help. Within a model the restricted likelihood chooses the parameters; between models,
-whose likelihoods do not compare (different columns, different numbers of parameters), the promised error of the means
-decides, corrected by exact leave-one-out.
+One lengthscale for all dimensions first, from two starts; then one lengthscale and one weight for each axis; then
+rougher families, from there, while they help. Within a model the restricted likelihood chooses the parameters; between
+models, whose likelihoods do not compare (different columns, different numbers of parameters), the promised error of the
+means decides, corrected by exact leave-one-out.
 """
 
 from __future__ import annotations

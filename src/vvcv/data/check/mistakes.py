@@ -18,6 +18,10 @@ from .identities import Identities, identities, pooled
 from .sample import Sample
 
 
+#: A mistake shifts z-scores by tens, so a repaired sample may be a little unlikely without being disbelieved.
+LENIENCE = 1.25
+
+
 @dataclass(frozen=True)
 class Mistake:
     """A mistake with a name."""
@@ -29,7 +33,8 @@ class Mistake:
 
 def likely_mistake(samples: list[Sample], test: Identities, bound: float) -> Mistake | None:
     """The first hypothesis that explains why the identities fail."""
-    return next((found for ask in HYPOTHESES if (found := ask(samples, test, bound)) is not None), None)
+    lenient = LENIENCE * bound
+    return next((found for ask in HYPOTHESES if (found := ask(samples, test, lenient)) is not None), None)
 
 
 def _hold(samples: list[Sample], bound: float, divergence: bool = True) -> bool:

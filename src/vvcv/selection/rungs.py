@@ -14,10 +14,13 @@ import numpy as np
 from jaxtyping import Float
 
 from ..data import Prepared
-from ..selection.exact import KernelFit, Options, independent, joint, semi_exact
-from ..selection.linear import best_polynomial
 from ..stein import count_features
 from .average import average
+from .exact import KernelFit, Options, independent, joint, semi_exact
+from .linear import best_polynomial
+
+#: Rungs of the ladder, from simple to rich.
+METHODS = ("mc", "zv", "cf", "secf", "vv", "vv-secf")
 
 Variate = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
@@ -37,7 +40,7 @@ class Answer:
 
 
 class Ladder:
-    """All rungs over one data set; each is fitted once, when first asked for, and later ones start from earlier ones."""
+    """All rungs over one data set; each is fitted once, when first asked for, later ones starting from earlier ones."""
 
     def __init__(self, prepared: Prepared, options: Options) -> None:
         self.prepared = prepared
@@ -54,10 +57,30 @@ class Ladder:
             "vv-secf": lambda: self._kernel("vv-secf", self._joint_semi_exact),
         }[method]()
 
+    def required(self, method: str) -> list[Answer]:
+        """The answers of one rung for all tasks, or an error that says which task it cannot serve."""
+        chosen = []
+        for t, (answer, plain) in enumerate(zip(self.answers(method), self._plain(), strict=True)):
+            if answer is None and self.prepared.constant(t):
+                answer = plain  # nothing to learn: the mean of constant values is known
+            if answer is None:
+                raise ValueError(
+                    f"method {method!r} needs more points than task {self.prepared.tasks.names[t]!r} has: "
+                    f"{len(self.prepared.distinct[t].values)} distinct points in dimension "
+                    f"{self.prepared.tasks.dimension} (kernels need {FEWEST_POINTS}, polynomials more than their "
+                    f"coefficients). Add points, or use 'auto'."
+                )
+            chosen.append(answer)
+        return chosen
+
     @property
-    def joint_fit(self) -> KernelFit | None:
-        """The vector-valued fit, if it has been made."""
-        return self.__dict__.get("_joint_fit")
+    def task_correlation(self) -> Float[np.ndarray, "T T"]:
+        """How alike the vector-valued fit takes the tasks to be; the identity if there is none."""
+        result = np.eye(len(self.prepared.tasks))
+        fit = self.__dict__.get("_joint_fit")
+        if fit is not None and len(fit.members) > 1:
+            result[np.ix_(fit.members, fit.members)] = fit.task_correlation
+        return result
 
     def _plain(self) -> list[Answer | None]:
         return [Answer("mc", *average(task), _zero, "plain average") for task in self.prepared.tasks]
