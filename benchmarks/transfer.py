@@ -2,7 +2,7 @@
 
     python benchmarks/transfer.py [--seeds 40]
 
-Mean absolute error of the dear mean: plain average, scalar kernel ("cf"), default vector-valued ("vv") and "auto".
+Mean absolute error of the dear mean: plain average, scalar kernel ("cf"), default vector-valued ("vv").
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def main() -> None:
     arguments = parser.parse_args()
     rows, record = [], {}
     for name, cheap in (("related", related), ("unrelated", unrelated)):
-        errors = {method: [] for method in ("mc", "cf", "vv", "auto")}
+        errors = {method: [] for method in ("mc", "cf", "vv")}
         for seed in range(arguments.seeds):
             data = tasks(seed, cheap)
             for method in errors:

@@ -55,12 +55,12 @@ def _student(u: np.ndarray) -> Draw:
 
 
 class Logistic:
-    """beta_k ~ N(0, tau^2), tau half-normal (width 3), twenty answers: sampled by Metropolis."""
+    """beta_k ~ N(0, tau^2), tau half-normal (width 3), forty answers: sampled by Metropolis."""
 
     def __init__(self) -> None:
         rng = np.random.default_rng(20)
-        self.design = rng.normal(size=(20, D - 1))
-        self.answers = (rng.random(20) < expit(self.design @ [1.5, -1.0, 0.5, 2.0])).astype(float)
+        self.design = rng.normal(size=(40, D - 1))
+        self.answers = (rng.random(40) < expit(self.design @ [1.0, -0.5, 0.2, 0.5])).astype(float)
         self.proposal = 0.3 * np.eye(D)
         pilot = self._metropolis(rng, np.zeros((1000, D)), 1000, keep=1)[:, -1]
         self.proposal = np.linalg.cholesky(np.cov(pilot, rowvar=False)) * 1.1

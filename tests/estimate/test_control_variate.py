@@ -1,4 +1,4 @@
-"""The control variate itself: mean zero under each task's target, and what is left of the integrand is nearly constant."""
+"""The control variate: mean zero under each task's target, and the integrand minus it is nearly constant."""
 
 import numpy as np
 import pytest

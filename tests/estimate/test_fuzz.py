@@ -53,7 +53,9 @@ def test_ordinary_numbers_have_a_mean_within_reason(data, n, d):
 
 @given(st.data(), DTYPES, st.integers(2, 12))
 def test_any_real_dtype_is_read_as_the_numbers_it_holds(data, dtype, n):
-    points = data.draw(hnp.arrays(dtype, (n, 2), elements=hnp.from_dtype(np.dtype(dtype), allow_nan=False, allow_infinity=False)))
+    points = data.draw(
+        hnp.arrays(dtype, (n, 2), elements=hnp.from_dtype(np.dtype(dtype), allow_nan=False, allow_infinity=False))
+    )
     double = points.astype(float)
     if not (np.abs(double) < 1e150).all():
         return
@@ -68,7 +70,10 @@ def test_any_real_dtype_is_read_as_the_numbers_it_holds(data, dtype, n):
 def test_any_shapes_are_answered_or_refused(data, points_shape, values_shape, method):
     points, values = np.ones(points_shape), np.ones(values_shape)
     if data is not None:
-        points, values = data.draw(arrays(tuple(points_shape), ORDINARY)), data.draw(arrays(tuple(values_shape), ORDINARY))
+        points, values = (
+            data.draw(arrays(tuple(points_shape), ORDINARY)),
+            data.draw(arrays(tuple(values_shape), ORDINARY)),
+        )
     answered(lambda: vvcv.estimate(Task(points, -points, values), method))
     answered(lambda: vvcv.estimate(Tasks.shared(points, -points, values), method))
 
@@ -88,5 +93,8 @@ def test_any_sizes_of_tasks_are_answered_in_the_order_given(data, sizes):
 def test_the_whole_ladder_is_finite_on_tiny_samples(seed, n):
     rng = np.random.default_rng(seed)
     x, z = rng.standard_t(3, size=(n, 1)), rng.standard_t(3, size=(8, 1))
-    tasks = [Task(x, -4 * x / (3 + x**2), rng.choice([x[:, 0], np.round(x[:, 0])])), Task(z, -4 * z / (3 + z**2), z[:, 0])]
+    tasks = [
+        Task(x, -4 * x / (3 + x**2), rng.choice([x[:, 0], np.round(x[:, 0])])),
+        Task(z, -4 * z / (3 + z**2), z[:, 0]),
+    ]
     assert answered(lambda: vvcv.estimate(tasks, kernel="squared-exponential")) is not None

@@ -73,9 +73,7 @@ def test_merging_repeated_points_solves_the_unmerged_system_exactly():
     x = distinct[rows]
     y = np.sin(x[:, 0]) + 0.1 * rng.normal(size=32)  # repeated points with different values, as with noisy integrands
     kernel, noise = SteinKernel(SquaredExponential()), 0.04
-    unmerged = DenseSystem(
-        gram(kernel, Side(x, -x, np.zeros(32, dtype=int))) + noise * np.eye(32), np.ones((32, 1)), y
-    )
+    unmerged = DenseSystem(gram(kernel, Side(x, -x, np.zeros(32, dtype=int))) + noise * np.eye(32), np.ones((32, 1)), y)
     merged = merge_duplicates(x, -x, y)
     side = Side(merged.points, merged.scores, np.zeros(12, dtype=int))
     design = Design.build(side, merged.values, merged.multiplicity, 1)
@@ -112,6 +110,4 @@ def test_a_joint_fit_does_not_depend_on_the_order_of_its_rows():
         own = {t: independent(prepared, t, options) for t in range(2)}
         return joint(prepared, prepared.canonical, own, options).mean
 
-    np.testing.assert_array_equal(
-        fit(np.arange(14), np.arange(9)), fit(rng.permutation(14), rng.permutation(9))
-    )
+    np.testing.assert_array_equal(fit(np.arange(14), np.arange(9)), fit(rng.permutation(14), rng.permutation(9)))

@@ -78,7 +78,9 @@ def test_kernel_is_positive_semidefinite(name):
 
 def test_a_large_shape_of_the_rational_quadratic_is_the_squared_exponential():
     with jax.enable_x64(True):
-        assert float(RationalQuadratic(1.3, alpha=1e8)(X, Y)) == pytest.approx(float(SquaredExponential(1.3)(X, Y)), 1e-7)
+        assert float(RationalQuadratic(1.3, alpha=1e8)(X, Y)) == pytest.approx(
+            float(SquaredExponential(1.3)(X, Y)), 1e-7
+        )
 
 
 def test_parameters_are_unconstrained_leaves_in_float64():

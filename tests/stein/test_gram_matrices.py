@@ -79,7 +79,9 @@ def test_rows_may_come_in_any_order_of_tasks():
 GRADIENT_CASES = {
     "shared and own": SHARED_AND_OWN,
     "diagonal": SteinKernel(Separable(Diagonal([1.0, 2.0, 0.5]), Matern(0.8, nu=2.5)), 1),
-    "low rank": SteinKernel(Separable(LowRank([[1.0], [0.5], [-1.0]], [0.1, 0.2, 0.3]), SquaredExponential()), 1, [1, 2]),
+    "low rank": SteinKernel(
+        Separable(LowRank([[1.0], [0.5], [-1.0]], [0.1, 0.2, 0.3]), SquaredExponential()), 1, [1, 2]
+    ),
     "sum of matrix kernels": SteinKernel(Separable(Full(B), SquaredExponential()) + Own(Matern(nu=2.5), task=1), 1),
 }
 

@@ -155,7 +155,7 @@ def _kernel_answer(method: str, fit: KernelFit, task: int) -> Answer:
 
 
 def _describe(fit: KernelFit) -> str:
-    shape = "one lengthscale" if fit.found.level == 0 else "a lengthscale for each axis"
+    shape = ("all axes alike", "a weight for each axis", "a weight and lengthscale for each axis")[fit.found.level]
     polynomial = f" + polynomial of degree {fit.degree}" if fit.degree else ""
     return f"{fit.found.family}, {shape}, {fit.found.system} axes{polynomial}"
 

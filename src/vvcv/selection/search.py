@@ -1,7 +1,7 @@
 """Finding a good model from nothing: lengthscales, axes, coordinates and family.
 
-One lengthscale for all dimensions first, from two starts; then one lengthscale and one weight for each axis; then
-rougher families, from there, while they help. Within a model the restricted likelihood chooses the parameters; between
+All dimensions alike first, from two starts; then each with a weight and a lengthscale of its own, or as much of that as
+there are values to choose it by; then rougher families, from there, while they help. Within a model the restricted likelihood chooses the parameters; between
 models, whose likelihoods do not compare (different columns, different numbers of parameters), the promised error of the
 means decides, corrected by exact leave-one-out.
 """
@@ -19,16 +19,21 @@ from .dense import DenseSystem
 from .design import Design
 from .families import CANDIDATES, change_family
 from .model import Criterion, Model, criterion_and_gradient, solve
+from .parameters import Parameters
 from .tune import Tuned, tune
 
-#: Ties of the two levels: all dimensions alike, or each its own.
-LEVELS: tuple[frozenset[str], ...] = (frozenset({"log_lengthscale", "log_axes"}), frozenset())
+#: Ties of the levels: all dimensions alike, each with its own weight, each with its own weight and lengthscale.
+LEVELS: tuple[frozenset[str], ...] = (
+    frozenset({"log_lengthscale", "log_axes"}),
+    frozenset({"log_lengthscale"}),
+    frozenset(),
+)
 
 #: Starting lengthscales, in units of the typical distance sqrt(d) of two standardised points.
 START_LENGTHSCALES = (1.0, 0.3)
 
 #: Evaluations of the objective for a new model, for one that starts from a tuned neighbour, and for a first look.
-FROM_NOTHING, FROM_NEIGHBOUR, FIRST_LOOK = 80, 40, 25
+FROM_NOTHING, FROM_NEIGHBOUR, FIRST_LOOK = 80, 40, 50
 
 Start = Callable[[str, Design, float], Model]
 
@@ -81,27 +86,29 @@ def refit(
 ) -> Found:
     """Tune `start` on a design, tied as another model was."""
     tuned = tune(_objective(design, criterion), start, LEVELS[found.level], max_evaluations, noise_floor(design))
-    return Found(tuned, score(tuned.model, design), found.system, family or found.family, found.level)
+    return Found(tuned, score(tuned, design), found.system, family or found.family, found.level)
 
 
-def promised_errors(system: DenseSystem, design: Design) -> Float[np.ndarray, " T"]:
+def promised_errors(system: DenseSystem, design: Design, count: int) -> Float[np.ndarray, " T"]:
     """Standard errors of the means (in standard units): the model's, corrected by its left-out residuals.
 
     sqrt(cov beta_t) times the root mean square of residual / deviation over the values of task t, each predicted from
-    all others: a model that is too sure of itself pays for it.
+    all others: a model that is too sure of itself pays for it. The residuals do not know that `count` parameters were
+    tuned on the same N values, which costs exp(count / N) on this scale (Akaike).
     """
+    tuning = np.exp(count / design.values.size)
     residual, variance = system.leave_one_out()
     squared = residual**2 / variance
     if squared.ndim == 2:
-        return np.sqrt(system.covariance[0, 0] * squared.mean(axis=0))
+        return tuning * np.sqrt(system.covariance[0, 0] * squared.mean(axis=0))
     calibration = np.array([squared[design.rows(task)].mean() for task in range(design.tasks)])
-    return np.sqrt(np.diag(system.covariance)[: design.tasks] * calibration)
+    return tuning * np.sqrt(np.diag(system.covariance)[: design.tasks] * calibration)
 
 
-def score(model: Model, design: Design) -> float:
+def score(tuned: Tuned, design: Design) -> float:
     """Sum over tasks of the logarithm of the promised error: relative gains count alike on every task."""
     try:
-        return float(np.sum(np.log(promised_errors(solve(model, design), design) + 1e-300)))
+        return float(np.sum(np.log(promised_errors(solve(tuned.model, design), design, tuned.count) + 1e-300)))
     except LinAlgError:
         return np.inf
 
@@ -118,10 +125,18 @@ def _levels(
     d = design.side.points.shape[1]
     starts = [start(family, design, factor * np.sqrt(d)) for factor in START_LENGTHSCALES]
     alike = min((tune(objective, model, LEVELS[0], FIRST_LOOK, floor) for model in starts), key=lambda t: t.value)
-    tuned = [alike]
-    if d > 1:
-        tuned.append(tune(objective, alike.model, LEVELS[1], max_evaluations, floor))
-    return [Found(t, score(t.model, design), system, family, level) for level, t in enumerate(tuned)]
+    found = [Found(alike, score(alike, design), system, family, 0)]
+    level = _richest_level(alike.model, design)
+    if d > 1 and level > 0:
+        rich = tune(objective, alike.model, LEVELS[level], max_evaluations, floor)
+        found.append(Found(rich, score(rich, design), system, family, level))
+    return found
+
+
+def _richest_level(model: Model, design: Design) -> int:
+    """The last level with fewer parameters than there are values to choose them by."""
+    counts = [Parameters(model, tied).count for tied in LEVELS]
+    return max((level for level, count in enumerate(counts) if count < design.values.size), default=0)
 
 
 def _objective(design: Design, criterion: Criterion):

@@ -2,7 +2,7 @@
 
 Each hypothesis takes the samples that share a mistake, undoes it, and tests the identities again; those without free
 parameters are asked first. Scores of the prior cannot be undone, only recognised: they violate the bound of Cramer
-and Rao, Var(s_j) >= 1 in standard coordinates, and point elsewhere than the draws lie.
+and Rao, Var(s_j) >= 1 in standard coordinates.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from .constraints import likeliest_slip, undo
 from .identities import Identities, identities, pooled
 from .sample import Sample
 
+#: Sample variances of a standard score below this are no chance: the variance itself is at least 1.
+WEAK = 0.8
 
 #: A mistake shifts z-scores by tens, so a repaired sample may be a little unlikely without being disbelieved.
 LENIENCE = 1.25
@@ -121,14 +123,14 @@ def _wrong_units(samples: list[Sample], test: Identities, bound: float) -> Mista
 
 
 def _prior(samples: list[Sample], test: Identities, bound: float) -> Mistake | None:
-    information = float(np.mean([sample.standard()[1].var(axis=0).mean() for sample in samples]))
-    strength = -float(np.diag(test.moment).mean())
-    if not (information < 1 and -0.05 < strength < 1):
+    variance = np.mean([sample.standard()[1].var(axis=0) for sample in samples], axis=0)
+    weak = [j for j in test.failing(bound) if variance[j] < WEAK]
+    if not weak:
         return None
     return Mistake(
         "prior",
-        f"the scores are too weak for the spread of the points (variance {information:.2g} in standard coordinates, "
-        "where at least 1 is possible), as those of a prior, or of a part of the log density, are.",
+        f"the scores of coordinates {weak} are too weak for the spread of the points (variance "
+        f"{variance[weak].min():.2g} in standard coordinates, at least 1 for a density), as those of a prior are.",
         "Pass the gradient of the whole log posterior: prior, likelihood and Jacobians.",
     )
 
