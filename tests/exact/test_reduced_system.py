@@ -46,7 +46,7 @@ def every_output(x):
 
 
 def theorem_4_1(kernel, side, y, beta=None):
-    """Minimise sum_t 1/m_t sum_j (f - beta_t - g_t)^2 + lambda |g|^2 over theta in R^(N T), and over beta if not given."""
+    """Minimise sum_t 1/m_t sum_j (f - beta_t - g_t)^2 + lambda |g|^2 over theta in R^(N T), and beta if not given."""
     whole = gram(kernel, every_output(side.points))
     pick = np.zeros((N, N * T))
     pick[np.arange(N), np.arange(N) * T + side.task] = 1.0

@@ -4,7 +4,7 @@ import jax
 import numpy as np
 import pytest
 from jax.flatten_util import ravel_pytree
-from kernel_registry import KERNELS, cases
+from kernel_registry import TWO_DIMENSIONS, cases
 
 from vvcv.kernels import Diagonal, Full, General, LowRank, Matern, Own, Separable, Side, SquaredExponential
 from vvcv.stein import Gram, SteinKernel, SteinSum, diagonal, gram, pullback
@@ -26,9 +26,9 @@ def direct(kernel, side):
         return np.asarray(_block(kernel, side))
 
 
-@pytest.mark.parametrize(("name", "order"), cases(KERNELS))
-def test_every_stein_kernel_is_symmetric_and_positive_semidefinite(name, order):
-    k = direct(SteinKernel(KERNELS[name], order), a_side(12))
+@pytest.mark.parametrize(("name", "order"), cases(TWO_DIMENSIONS))
+def test_stein_kernels_in_two_dimensions_are_symmetric_and_positive_semidefinite(name, order):
+    k = direct(SteinKernel(TWO_DIMENSIONS[name], order), a_side(12))
     scale = np.sqrt(np.outer(np.diag(k), np.diag(k)))
     assert np.abs((k - k.T) / scale).max() < 1e-12
     assert np.linalg.eigvalsh(0.5 * (k + k.T) / scale)[0] > -1e-11
@@ -43,7 +43,7 @@ SHARED_AND_OWN = SteinSum(
 )
 
 
-@pytest.mark.parametrize("n", [3, 64, 65, 128, 256, 257, 384, 400])
+@pytest.mark.parametrize("n", [3, 64, 128, 256, 257, 400])
 def test_padding_and_tiles_do_not_change_a_gram_matrix(n):
     side = a_side(n, tasks=3)
     whole = direct(SHARED_AND_OWN, side)

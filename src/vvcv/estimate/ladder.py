@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from typing import get_args
+from collections.abc import Callable, Sequence
+from typing import Any, get_args
 
 import numpy as np
 
 from ..data import Prepared, Task, Tasks, as_tasks, require
+from ..kernels import Kernel, as_kernel
 from ..precision import float64
 from ..selection.exact import Options
 from ..selection.families import CANDIDATES, FAMILIES
@@ -17,13 +18,15 @@ from ..selection.rungs import METHODS, Answer, Ladder
 from ..threads import threads_for
 from .result import ControlVariate, Estimate, MonteCarlo
 
+KernelChoice = str | Kernel | Callable[..., Any] | Sequence[str] | None
+
 
 @float64
 def estimate(
     tasks: Tasks | Task | Sequence[Task],
     method: str = "auto",
     *,
-    kernel: str | Sequence[str] | None = None,
+    kernel: KernelChoice = None,
     criterion: Criterion = "reml",
     order: int = 1,
 ) -> Estimate:
@@ -31,7 +34,8 @@ def estimate(
 
     `method` names a rung ("mc", "zv", "cf", "secf", "vv", "vv-secf"), or "auto" takes for each task the rung with
     the smallest standard error, as corrected by how well it predicts values it has not seen. `kernel` names one
-    family or several; by default the data choose.
+    family or several, or is a kernel of your own: any JAX function k(x, y) of standardised coordinates, whose
+    parameters are tuned if it is a module. By default the data choose.
 
     >>> rng = np.random.default_rng(0)
     >>> x = rng.normal(size=(30, 1))
@@ -81,15 +85,18 @@ def _automatic(ladder: Ladder, plain: list[Answer]) -> list[Answer]:
     return chosen
 
 
-def _options(kernel: str | Sequence[str] | None, criterion: Criterion, order: int) -> Options:
+def _options(kernel: KernelChoice, criterion: Criterion, order: int) -> Options:
+    require(criterion in get_args(Criterion), f"criterion must be one of {get_args(Criterion)}, but is {criterion!r}.")
+    require(order in (1, 2), f"The Langevin operator has order 1 or 2, but order = {order!r}.")
+    if isinstance(kernel, Kernel) or callable(kernel):
+        return Options((as_kernel(kernel),), criterion, order)
     families = CANDIDATES if kernel is None else (kernel,) if isinstance(kernel, str) else tuple(kernel)
     unknown = [family for family in families if family not in FAMILIES]
     require(
         not unknown and len(families) > 0,
-        f"kernel must name families among {list(FAMILIES)}, but {unknown or 'nothing'} was given.",
+        f"kernel must name families among {list(FAMILIES)}, or be a function k(x, y), but {unknown or 'nothing'} "
+        "was given.",
     )
-    require(criterion in get_args(Criterion), f"criterion must be one of {get_args(Criterion)}, but is {criterion!r}.")
-    require(order in (1, 2), f"The Langevin operator has order 1 or 2, but order = {order!r}.")
     if order == 2:
         families = tuple(family for family in families if family != "matern-3/2")
         require(len(families) > 0, "matern-3/2 is not smooth enough for order 2. Use order 1 or a smoother family.")

@@ -131,11 +131,13 @@ def _netcdf(dataset: xr.Dataset) -> bytes:
 
 
 def _read(path: Path) -> xr.Dataset:
+    import h5py
     import xarray as xr
 
     if not path.exists():
         raise FileNotFoundError(f"There is no file {str(path)!r}. Check the path, or save an estimate there first.")
     try:
+        h5py.File(path, "r").close()  # what is no HDF5 at all is refused here, with the clearer message
         with xr.open_dataset(path, engine=ENGINE) as file:
             return file.load()
     except Exception as error:  # the HDF5 library raises many kinds for broken files

@@ -9,7 +9,7 @@ import jax
 import numpy as np
 from jaxtyping import Float
 
-from ..kernels import Full, Matern, Own, Radial, RationalQuadratic, Separable, SquaredExponential
+from ..kernels import Full, Kernel, Matern, Own, Radial, RationalQuadratic, Separable, SquaredExponential
 from ..stein import SteinKernel, SteinSum
 from .design import Design
 from .model import Model
@@ -31,13 +31,13 @@ CANDIDATES = ("squared-exponential", "matern-5/2", "matern-3/2")
 START_NOISE = 1e-6
 
 
-def scalar_model(family: str, design: Design, lengthscale: float, order: int = 1) -> Model:
+def scalar_model(family: str | Kernel, design: Design, lengthscale: float, order: int = 1) -> Model:
     """One kernel for one task."""
     return _unit_variance(Model(_stein(family, design, lengthscale, order), np.full(design.tasks, START_NOISE)), design)
 
 
 def separable_model(
-    family: str, design: Design, lengthscale: float, tasks_covariance: np.ndarray, order: int = 1
+    family: str | Kernel, design: Design, lengthscale: float, tasks_covariance: np.ndarray, order: int = 1
 ) -> Model:
     """B k(x, y) with a full B (special case I)."""
     scalar = _stein(family, design, lengthscale, order)
@@ -55,8 +55,10 @@ def shared_and_own(shared: Model, own: list[Model], shared_part: float, own_part
     return eqx.tree_at(lambda m: m.kernel, shared, SteinSum(tuple(terms)))
 
 
-def change_family(model: Model, family: str) -> Model:
+def change_family(model: Model, family: str | Kernel) -> Model:
     """The same model with every radial kernel replaced by one of another family at the same lengthscales."""
+    if isinstance(family, Kernel):
+        return model  # a kernel of the user's own has no neighbours
 
     def replace(node):
         return FAMILIES[family](np.exp(node.log_lengthscale)) if isinstance(node, Radial) else node
@@ -64,9 +66,10 @@ def change_family(model: Model, family: str) -> Model:
     return jax.tree.map(replace, model, is_leaf=lambda node: isinstance(node, Radial))
 
 
-def _stein(family: str, design: Design, lengthscale: float, order: int) -> SteinKernel:
+def _stein(family: str | Kernel, design: Design, lengthscale: float, order: int) -> SteinKernel:
     d = design.side.points.shape[1]
-    return SteinKernel(FAMILIES[family](np.full(d, lengthscale)), order, np.ones(d))
+    kernel = family if isinstance(family, Kernel) else FAMILIES[family](np.full(d, lengthscale))
+    return SteinKernel(kernel, order, np.ones(d))
 
 
 def _scale(kernel: SteinKernel, factor: float) -> SteinKernel:

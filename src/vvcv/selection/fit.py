@@ -16,7 +16,9 @@ import numpy as np
 
 from ..data import Prepared, Tasks, as_tasks
 from ..data.standardize import CoordinateSystem
+from ..kernels import Kernel
 from ..precision import float64
+from ..threads import threads_for
 from ..variates import KernelVariate, Penalty, Variate
 from .alternation import Alternation, alternate_means, alternate_with_b
 from .closed_form import joint_solution
@@ -48,7 +50,7 @@ class Exact:
 class RestrictedLikelihood:
     """Everything from the data: lengthscales, axes, noise and B by restricted likelihood, the family by its score."""
 
-    families: tuple[str, ...] = CANDIDATES
+    families: tuple[str | Kernel, ...] = CANDIDATES
     criterion: Criterion = "reml"
     order: int = 1
 
@@ -170,7 +172,8 @@ def _tuned(tasks: Tasks, rung: str, selection: Selection) -> Fit:
         )
     options = Options(selection.families, selection.criterion, selection.order)
     ladder = Ladder(Prepared.of(tasks), options)
-    answers = ladder.required(rung)
+    with threads_for(sum(tasks.sizes)):
+        answers = ladder.required(rung)
     mean, errors = np.array([a.mean for a in answers]), np.array([a.std_error for a in answers])
     return Fit(
         names=tasks.names,

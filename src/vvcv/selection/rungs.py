@@ -16,7 +16,8 @@ from jaxtyping import Float
 from ..data import Prepared
 from ..stein import count_features
 from .average import average
-from .exact import KernelFit, Options, independent, joint, semi_exact
+from .exact import Options, independent, joint, semi_exact
+from .kernel_fit import KernelFit
 from .linear import best_polynomial
 
 #: Rungs of the ladder, from simple to rich.
@@ -157,7 +158,8 @@ def _kernel_answer(method: str, fit: KernelFit, task: int) -> Answer:
 def _describe(fit: KernelFit) -> str:
     shape = ("all axes alike", "a weight for each axis", "a weight and lengthscale for each axis")[fit.found.level]
     polynomial = f" + polynomial of degree {fit.degree}" if fit.degree else ""
-    return f"{fit.found.family}, {shape}, {fit.found.system} axes{polynomial}"
+    family = fit.found.family if isinstance(fit.found.family, str) else type(fit.found.family).__name__
+    return f"{family}, {shape}, {fit.found.system} axes{polynomial}"
 
 
 def _zero(points: Float[np.ndarray, "k d"], scores: Float[np.ndarray, "k d"]) -> Float[np.ndarray, " k"]:

@@ -1,9 +1,9 @@
 """Finding a good model from nothing: lengthscales, axes, coordinates and family.
 
 All dimensions alike first, from two starts; then each with a weight and a lengthscale of its own, or as much of that as
-there are values to choose it by; then rougher families, from there, while they help. Within a model the restricted likelihood chooses the parameters; between
-models, whose likelihoods do not compare (different columns, different numbers of parameters), the promised error of the
-means decides, corrected by exact leave-one-out.
+there are values to choose it by; then rougher families, from there, while they help. Within a model the restricted
+likelihood chooses the parameters; between models, whose likelihoods do not compare (other columns, other numbers
+of parameters), the promised error of the means decides, corrected by exact leave-one-out.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import numpy as np
 from jaxtyping import Float
 from scipy.linalg import LinAlgError
 
+from ..kernels import Kernel
 from .dense import DenseSystem
 from .design import Design
 from .families import CANDIDATES, change_family
@@ -35,7 +36,7 @@ START_LENGTHSCALES = (1.0, 0.3)
 #: Evaluations of the objective for a new model, for one that starts from a tuned neighbour, and for a first look.
 FROM_NOTHING, FROM_NEIGHBOUR, FIRST_LOOK = 80, 40, 50
 
-Start = Callable[[str, Design, float], Model]
+Start = Callable[[str | Kernel, Design, float], Model]
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ class Found:
     tuned: Tuned
     score: float
     system: str
-    family: str
+    family: str | Kernel
     level: int
 
     @property
@@ -57,7 +58,7 @@ class Found:
 def search(
     designs: Mapping[str, Design],
     start: Start,
-    families: Sequence[str] = CANDIDATES,
+    families: Sequence[str | Kernel] = CANDIDATES,
     criterion: Criterion = "reml",
     max_evaluations: int = FROM_NOTHING,
 ) -> Found:
@@ -82,7 +83,7 @@ def refit(
     start: Model,
     criterion: Criterion = "reml",
     max_evaluations: int = FROM_NEIGHBOUR,
-    family: str | None = None,
+    family: str | Kernel | None = None,
 ) -> Found:
     """Tune `start` on a design, tied as another model was."""
     tuned = tune(_objective(design, criterion), start, LEVELS[found.level], max_evaluations, noise_floor(design))
@@ -119,7 +120,7 @@ def noise_floor(design: Design) -> float:
 
 
 def _levels(
-    system: str, design: Design, start: Start, family: str, criterion: Criterion, max_evaluations: int
+    system: str, design: Design, start: Start, family: str | Kernel, criterion: Criterion, max_evaluations: int
 ) -> list[Found]:
     objective, floor = _objective(design, criterion), noise_floor(design)
     d = design.side.points.shape[1]

@@ -20,6 +20,9 @@ from .sample import Sample
 #: Probability that correct scores of one data set raise an alarm, all its identities together.
 FALSE_ALARM = 0.002
 
+#: Fewer rows than this say nothing about their own spread.
+FEWEST_ROWS = 8
+
 #: Normal tail probabilities underflow beyond this.
 LARGEST_Z = 37.0
 
@@ -111,6 +114,8 @@ def alarm_bound(dimension: int, families: int) -> float:
 def _z_scores(series: Float[np.ndarray, "n k"], chains: tuple[int, int] | None) -> tuple[np.ndarray, ...]:
     n = len(series)
     mean = series.mean(axis=0)
+    if n < FEWEST_ROWS:
+        return mean, np.zeros_like(mean), np.full_like(mean, n)
     centred = series - mean
     spread = np.sqrt((centred**2).sum(axis=0) / max(n - 1, 1))
     size = effective_sizes(series, chains)

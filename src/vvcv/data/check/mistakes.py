@@ -35,7 +35,7 @@ class Mistake:
 
 def likely_mistake(samples: list[Sample], test: Identities, bound: float) -> Mistake | None:
     """The first hypothesis that explains why the identities fail."""
-    lenient = LENIENCE * bound
+    lenient = min(LENIENCE * bound, 0.8 * test.worst)  # yet it must be likelier than the sample as it is
     return next((found for ask in HYPOTHESES if (found := ask(samples, test, lenient)) is not None), None)
 
 
@@ -69,7 +69,9 @@ def _wrong_columns(samples: list[Sample], test: Identities, bound: float) -> Mis
 
 def _wrong_rows(samples: list[Sample], test: Identities, bound: float) -> Mistake | None:
     for explanation, reorder in _REORDERINGS.items():
-        if _hold([sample.with_scores(reorder(sample)) for sample in samples], bound):
+        if (explanation != _AXES or any(sample.chains for sample in samples)) and _hold(
+            [sample.with_scores(reorder(sample)) for sample in samples], bound
+        ):
             return Mistake("row-order", f"rows are in another order: it fits if {explanation}.", _KEEP_ROWS)
     informative = min(float(sample.standard()[1].var(axis=0).mean()) for sample in samples) > 0.5
     if not (informative and _hold(samples, bound, divergence=False)):
@@ -85,8 +87,9 @@ def _transposed(sample: Sample) -> np.ndarray:
     return sample.scores.reshape(draws, chains, -1).swapaxes(0, 1).reshape(sample.scores.shape)
 
 
+_AXES = "the scores have axes (draw, chain) instead of (chain, draw)"
 _REORDERINGS: dict[str, Callable[[Sample], np.ndarray]] = {
-    "the scores have axes (draw, chain) instead of (chain, draw)": _transposed,
+    _AXES: _transposed,
     "the scores are in reversed order": lambda sample: sample.scores[::-1],
     "the scores are one row late": lambda sample: np.roll(sample.scores, -1, axis=0),
     "the scores are one row early": lambda sample: np.roll(sample.scores, 1, axis=0),

@@ -1,0 +1,137 @@
+"""Compiled blocks of scalar Stein kernels and their pullbacks, a tile at a time, at a few padded sizes.
+
+Tiles fit the processor's cache, so nothing larger than the N x N result is ever formed; of a symmetric matrix only the
+tiles on and above the diagonal are visited, which is all a Cholesky factorisation reads.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from ..kernels import Coregionalization, Side
+from .kernel import SteinKernel, SteinSum
+
+TILE = 128
+
+#: Up to this size one tile is the whole matrix.
+SMALL = 256
+
+#: Small matrices take microseconds however they are compiled: compile them fast.
+FAST_COMPILE = {"xla_backend_optimization_level": 0}
+
+
+def upper(scalar: SteinKernel, padded_side: Side, n: int) -> Float[np.ndarray, "n n"]:
+    """The first n rows and columns of a symmetric block; below its diagonal it may be anything. Read-only."""
+    evaluate = _upper_small if len(padded_side.task) <= SMALL else _upper_large
+    return np.asarray(evaluate(scalar, padded_side))[:n, :n]
+
+
+def pull(scalar: SteinKernel, padded_side: Side, cotangent: Float[np.ndarray, "n n"]) -> SteinKernel:
+    """The gradient in the kernel's parameters, given a symmetric cotangent whose upper triangle is read."""
+    n, size = len(cotangent), len(padded_side.task)
+    if size != n:
+        padded = np.zeros((size, size))
+        padded[:n, :n] = cotangent
+        cotangent = padded
+    evaluate = _pullback_small if size <= SMALL else _pullback_large
+    return jax.tree.map(np.asarray, evaluate(scalar, padded_side, cotangent))
+
+
+def bucket(n: int) -> int:
+    """The padded length of n rows: few lengths, so few compilations, and little waste where it would cost."""
+    for size in (64, 128, SMALL):
+        if n <= size:
+            return size
+    return -(-n // TILE) * TILE
+
+
+@jax.jit
+def rectangle(kernel: SteinKernel | SteinSum, left: Side, right: Side) -> Float[Array, "n m"]:
+    """The block between two padded sides, all terms and tasks."""
+    rows = left.points.shape[0]
+    if rows <= SMALL:
+        return kernel.block(left, right)
+    strips = jax.tree.map(lambda a: a.reshape(rows // TILE, TILE, *a.shape[1:]), left)
+    return jax.lax.map(lambda part: kernel.block(part, right), strips).reshape(rows, -1)
+
+
+@partial(jax.jit, compiler_options=FAST_COMPILE)
+def matrix(coregionalization: Coregionalization) -> Float[Array, "T T"]:
+    """B of any form."""
+    return coregionalization.matrix()
+
+
+@partial(jax.jit, compiler_options=FAST_COMPILE)
+def pull_matrix(coregionalization: Coregionalization, slope: Float[Array, "T T"]):
+    """The gradient in the parameters of B, given dL/dB."""
+    return jax.vjp(lambda b: b.matrix(), coregionalization)[1](slope)[0]
+
+
+def _upper(term: SteinKernel, side: Side) -> Float[Array, "n n"]:
+    size = side.points.shape[0]
+    if size <= SMALL:
+        return term.block(side, side)
+
+    def fill(result: Array, pair: tuple[Array, Array]):
+        i, j = pair
+        block = term.block(_tile(side, i), _tile(side, j))
+        return jax.lax.dynamic_update_slice(result, block, (i * TILE, j * TILE)), None
+
+    return jax.lax.scan(fill, jnp.zeros((size, size)), _tile_pairs(size))[0]
+
+
+def _pullback(term: SteinKernel, side: Side, cotangent: Float[Array, "n n"]) -> SteinKernel:
+    size = side.points.shape[0]
+    tile = min(size, TILE) if size > SMALL else size
+    twice_above = jnp.asarray(2 * np.triu(np.ones((tile, tile)), 1) + np.eye(tile))
+
+    def fold(weights: Array) -> Array:
+        return jnp.where(twice_above > 0, weights * twice_above, 0.0)  # what lies below may be anything, even nan
+
+    def pull(left: Side, right: Side, weights: Array) -> SteinKernel:
+        return jax.vjp(lambda parameters: parameters.block(left, right), term)[1](weights)[0]
+
+    if size <= SMALL:
+        return pull(side, side, fold(cotangent))
+
+    def add(total: SteinKernel, pair: tuple[Array, Array]):
+        i, j = pair
+        weights = jax.lax.dynamic_slice(cotangent, (i * TILE, j * TILE), (TILE, TILE))
+        part = pull(_tile(side, i), _tile(side, j), jnp.where(i == j, fold(weights), 2.0 * weights))
+        return jax.tree.map(jnp.add, total, part), None
+
+    return jax.lax.scan(add, jax.tree.map(jnp.zeros_like, term), _tile_pairs(size))[0]
+
+
+@jax.jit
+def diagonal(kernel: SteinKernel | SteinSum, side: Side) -> Float[Array, " n"]:
+    """K_0(x_i, x_i)_(t_i t_i) of a padded side."""
+    single = jax.tree.map(lambda a: a[:, None], side)
+    return jax.vmap(lambda s: kernel.block(s, s)[0, 0])(single)
+
+
+def _tile(side: Side, index: Array) -> Side:
+    return jax.tree.map(partial(jax.lax.dynamic_slice_in_dim, start_index=index * TILE, slice_size=TILE), side)
+
+
+def _tile_pairs(size: int) -> tuple[Array, Array]:
+    i, j = np.triu_indices(size // TILE)
+    return jnp.asarray(i), jnp.asarray(j)
+
+
+def padded(side: Side) -> Side:
+    """Rows of zeros up to the next padded length."""
+    n = len(side.task)
+    extra = bucket(n) - n
+    if extra == 0:
+        return Side(*(np.ascontiguousarray(a) for a in side))
+    return Side(*(np.concatenate([a, np.zeros((extra, *np.shape(a)[1:]), dtype=np.asarray(a).dtype)]) for a in side))
+
+
+_upper_small, _upper_large = jax.jit(_upper, compiler_options=FAST_COMPILE), jax.jit(_upper)
+_pullback_small, _pullback_large = jax.jit(_pullback, compiler_options=FAST_COMPILE), jax.jit(_pullback)
