@@ -97,7 +97,7 @@ def _save_over(path: Path) -> str:
     except OSError:
         return "no room for the old file"
     try:
-        save(example(1, 200), path)
+        save(example(1, 120), path)
         kept = 1
     except OSError:
         kept = 0
@@ -137,7 +137,7 @@ def main() -> None:
         disk.mkdir()
         results = {
             "kill -9": kill_while_saving(path, arguments.kills),
-            "file size limit": fill_the_disk(path, list(range(30_000, 600_000, 30_000))),
+            "file size limit": fill_the_disk(path, list(range(30_000, 330_000, 60_000))),
             "full disk": fill_a_small_disk(disk, [40, 64, 100, 200, 400, 1000]) or "could not mount",
             **damage(path, arguments.step),
         }

@@ -93,6 +93,15 @@ def test_every_task_may_have_its_own_log_density(x):
         check(tasks, {"c": unit})
 
 
+def test_tasks_with_common_random_numbers_are_not_two_witnesses():
+    """At 0.2 % per data set, an alarm in more than one of 30 has probability 0.2 %."""
+    alarms = 0
+    for seed in range(30):
+        x = np.random.default_rng(seed).normal(size=(200, 2))
+        alarms += not check([Task(c * x, -x / c, x[:, 0]) for c in (1.0, 2.0, 3.0, 4.0)]).ok
+    assert alarms <= 1
+
+
 def test_a_log_density_of_many_numbers_is_refused(x):
     with pytest.raises(ValueError, match="one number"):
         check(Task(x, -x, x[:, 0]), lambda x: -0.5 * x**2)

@@ -117,3 +117,12 @@ def test_an_indefinite_covariance_has_a_named_failure():
     w, a, y = a_system()
     with pytest.raises(LinAlgError, match="not positive definite"):
         DenseSystem(w - 5 * np.eye(N), a, y)
+
+
+@pytest.mark.parametrize("columns", [0, 2])
+def test_a_row_that_no_other_row_predicts_has_no_negative_or_undefined_left_out_variance(columns):
+    for seed in range(20):
+        w, a, y = a_system(columns, seed)
+        a[:, 1] = np.eye(N)[0]  # its own column: P_00 is zero up to a rounding error of either sign
+        residual, variance = DenseSystem(w, a, y).leave_one_out()
+        assert (variance > 0).all() and not np.isnan(residual**2 / variance).any()

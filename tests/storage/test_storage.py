@@ -165,7 +165,7 @@ def test_a_missing_folder_is_an_error_of_the_system(tmp_path):
 
 
 def test_without_the_engine_the_error_names_the_extra(tmp_path, monkeypatch):
-    monkeypatch.setattr("vvcv.estimate.storage.find_spec", lambda name: None)
+    monkeypatch.setattr(sys.modules[save.__module__], "find_spec", lambda name: None)
     with pytest.raises(ImportError, match=r"vvcv\[io\]"):
         save(example(), tmp_path / "e.nc")
 

@@ -91,18 +91,36 @@ def identities(sample: Sample, columns: Sequence[int] | None = None, *, divergen
     return Identities(np.array(deviation).T, np.array(z_scores).T, np.array(joint), size)
 
 
-def pooled(tests: Sequence[Identities]) -> Identities:
-    """Stouffer's combination over samples, sum of w_t z_t / |w|, with w_t^2 the effective size of each."""
+def pooled(tests: Sequence[Identities], samples: Sequence[Sample]) -> Identities:
+    """Stouffer's combination over samples, z = sum of w_t z_t / sqrt(w' C w), with w_t^2 the effective size of each.
+
+    C holds the correlations of their points, row by row: tasks with common random numbers are hardly two witnesses.
+    """
     if len(tests) == 1:
         return tests[0]
     size = np.array([test.size for test in tests])
     share = size / size.sum()
+    weight = np.sqrt(share / (np.sqrt(share) @ _dependence(samples) @ np.sqrt(share)))
     return Identities(
         np.tensordot(share, [test.deviation for test in tests], axes=1),
-        np.tensordot(np.sqrt(share), [test.z for test in tests], axes=1),
-        np.tensordot(np.sqrt(share), [test.joint for test in tests], axes=1),
+        np.tensordot(weight, [test.z for test in tests], axes=1),
+        np.tensordot(weight, [test.joint for test in tests], axes=1),
         float(size.sum()),
     )
+
+
+def _dependence(samples: Sequence[Sample]) -> Float[np.ndarray, "T T"]:
+    """The largest correlation over coordinates between samples of equal size, 0 where chance would give as much."""
+    result = np.eye(len(samples))
+    sizes = np.array([sample.size for sample in samples])
+    for n in set(sizes.tolist()):
+        members = np.flatnonzero(sizes == n)
+        z = np.stack([samples[t].standard()[0] for t in members], axis=1) / np.sqrt(n)
+        correlation = np.abs(np.einsum("nsd,ntd->dst", z, z, optimize=True)).max(axis=0)
+        np.fill_diagonal(correlation, 1.0)
+        result[np.ix_(members, members)] = np.where(correlation > 5 / np.sqrt(n), np.minimum(correlation, 1.0), 0.0)
+    np.fill_diagonal(result, 1.0)
+    return result
 
 
 def alarm_bound(dimension: int, families: int) -> float:

@@ -40,7 +40,7 @@ def likely_mistake(samples: list[Sample], test: Identities, bound: float) -> Mis
 
 
 def _hold(samples: list[Sample], bound: float, divergence: bool = True) -> bool:
-    return pooled([identities(sample, divergence=divergence) for sample in samples]).worst < bound
+    return pooled([identities(sample, divergence=divergence) for sample in samples], samples).worst < bound
 
 
 def _wrong_sign(samples: list[Sample], test: Identities, bound: float) -> Mistake | None:
@@ -55,7 +55,7 @@ def _wrong_sign(samples: list[Sample], test: Identities, bound: float) -> Mistak
 
 def _wrong_columns(samples: list[Sample], test: Identities, bound: float) -> Mistake | None:
     d = test.z.shape[1]
-    unrelated = pooled([identities(sample, divergence=False) for sample in samples])
+    unrelated = pooled([identities(sample, divergence=False) for sample in samples], samples)
     _, order = linear_sum_assignment(unrelated.z[1 : d + 1])  # E[x_i s_j] is -1 where j belongs to i
     permuted = [sample.with_scores(sample.scores[:, order]) for sample in samples]
     if np.array_equal(order, np.arange(d)) or not _hold(permuted, bound):

@@ -60,7 +60,7 @@ def _describe_scores(samples: list[Sample], confirmed: set[int]) -> list[Finding
         for sample, test in zip(samples, tests, strict=True)
         if test.worst > bound
     ]
-    if not findings and (together := pooled(tests)).worst > bound:
+    if not findings and (together := pooled(tests, samples)).worst > bound:
         findings = [_failure(samples, together, bound, None, len(confirmed) == len(samples))]
     return _merged(findings, len(samples)) or [_passed(tests), *_weak(samples, tests)]
 
