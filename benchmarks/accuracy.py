@@ -2,7 +2,7 @@
 
     python benchmarks/accuracy.py [--quick] [--method auto]
 
-Mean absolute error of the high-fidelity mean (borehole, step) and sum of squared errors (synthetic) over seeds 0, 1, ...
+Mean absolute error of the high-fidelity mean (borehole, step), sum of squared errors (synthetic), over seeds 0, 1, ...
 """
 
 from __future__ import annotations

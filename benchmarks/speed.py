@@ -7,6 +7,7 @@ Limits: value and gradient of the restricted likelihood at N = 2000, d = 8, T = 
 Cholesky factorisation; no compilation in a second fit of the same shape.
 """
 
+# ruff: noqa: E402 (threads must be limited before the libraries are imported)
 from __future__ import annotations
 
 import json

@@ -18,7 +18,8 @@ True
 from importlib.metadata import PackageNotFoundError, version
 
 from .data import Task, Tasks
-from .estimate import ControlVariate, Estimate, estimate
+from .data.check import check
+from .estimate import ControlVariate, Estimate, estimate, load
 from .selection.fit import Fit, fit
 
 try:
@@ -26,4 +27,4 @@ try:
 except PackageNotFoundError:  # a source tree on the path, not installed
     __version__ = "0"
 
-__all__ = ["ControlVariate", "Estimate", "Fit", "Task", "Tasks", "__version__", "estimate", "fit"]
+__all__ = ["ControlVariate", "Estimate", "Fit", "Task", "Tasks", "__version__", "check", "estimate", "fit", "load"]

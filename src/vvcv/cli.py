@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from .check_command import check_command
+
 app = typer.Typer(
     no_args_is_help=True, add_completion=False, help="Many related expectations at once, with error bars."
 )
@@ -27,6 +29,9 @@ def demo(
     from .demo import run_demo
 
     run_demo(runs, seed, out)
+
+
+app.command("check")(check_command)
 
 
 @app.command()

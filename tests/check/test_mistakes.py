@@ -85,7 +85,7 @@ def test_a_mistake_in_many_tasks_is_one_line():
 
 
 def test_small_tasks_are_seen_together():
-    tasks = [Task(x, s - 0.6 / SPREAD, x[:, 0]) for i in range(8) for x, s in [gaussian(i, 60)]]
+    tasks = [Task(x, s - 0.4 / SPREAD, x[:, 0]) for i in range(8) for x, s in [gaussian(i, 60)]]
     assert check(tasks[0]).ok
     assert not check(tasks).ok
 

@@ -3,5 +3,16 @@
 from ..selection.average import average, effective_size
 from .ladder import METHODS, estimate
 from .result import ControlVariate, Estimate, MonteCarlo
+from .storage import load, save
 
-__all__ = ["METHODS", "ControlVariate", "Estimate", "MonteCarlo", "average", "effective_size", "estimate"]
+__all__ = [
+    "METHODS",
+    "ControlVariate",
+    "Estimate",
+    "MonteCarlo",
+    "average",
+    "effective_size",
+    "estimate",
+    "load",
+    "save",
+]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -107,6 +108,12 @@ class Estimate:
     def plot(self, ax: Any = None, exact: Any = None):
         """Estimates with error bars beside plain averages; returns the matplotlib axes."""
         return plot_estimate(self.names, self.columns(), ax=ax, exact=exact)
+
+    def save(self, path: str | os.PathLike) -> None:
+        """Write everything but the control variate to a netCDF file, which `vvcv.load` reads."""
+        from .storage import save  # storage knows results; results only ask it to store
+
+        save(self, path)
 
     def __str__(self) -> str:
         remarks = [f"method {self.method}, {self.seconds:.1f} s"]

@@ -72,7 +72,7 @@ def heavy_tail(values: Float[np.ndarray, " n"]) -> Tail | None:
     excess = np.abs(values - np.median(values))
     largest = np.unique(excess)[::-1]  # repeats of a stuck chain are one excess, not many
     count = int(np.sqrt(largest.size))
-    if count < 5 or largest[count] <= 1e-9 * largest[0]:
+    if count < 10 or largest[count] <= 1e-9 * largest[0]:
         return None
     index = 1 / float(np.mean(np.log(largest[:count] / largest[count])))
     surely, probably = (index * (1 + quantile / np.sqrt(count)) < 2 for quantile in (3.5, 1.645))

@@ -17,9 +17,6 @@ from .constraints import likeliest_slip, undo
 from .identities import Identities, identities, pooled
 from .sample import Sample
 
-#: Sample variances of a standard score below this are no chance: the variance itself is at least 1.
-WEAK = 0.8
-
 #: A mistake shifts z-scores by tens, so a repaired sample may be a little unlikely without being disbelieved.
 LENIENCE = 1.25
 
@@ -127,7 +124,8 @@ def _wrong_units(samples: list[Sample], test: Identities, bound: float) -> Mista
 
 def _prior(samples: list[Sample], test: Identities, bound: float) -> Mistake | None:
     variance = np.mean([sample.standard()[1].var(axis=0) for sample in samples], axis=0)
-    weak = [j for j in test.failing(bound) if variance[j] < WEAK]
+    chance = 4.5 / np.sqrt(test.size)
+    weak = [j for j in test.failing(bound) if variance[j] < 1 - chance]
     if not weak:
         return None
     return Mistake(

@@ -55,28 +55,41 @@ def _compare(tasks: Tasks, samples: list[Sample], log_density) -> list[tuple[Sam
 def _describe_scores(samples: list[Sample], confirmed: set[int]) -> list[Finding]:
     tests = [identities(sample) for sample in samples]
     bound = alarm_bound(samples[0].points.shape[1], len(samples) + (len(samples) > 1))
-    findings = [
-        _failure([sample], test, bound, sample.label, id(sample) in confirmed)
-        for sample, test in zip(samples, tests, strict=True)
-        if test.worst > bound
-    ]
+    failing = [t for t, test in enumerate(tests) if test.worst > bound]
+    doubtful = [t for t in failing if id(samples[t]) not in confirmed]
+    findings = [_no_draws(tests[t], samples[t].label) for t in failing if t not in doubtful]
+    findings += _common_failure([samples[t] for t in doubtful], [tests[t] for t in doubtful], bound, len(samples))
     if not findings and (together := pooled(tests, samples)).worst > bound:
-        findings = [_failure(samples, together, bound, None, len(confirmed) == len(samples))]
-    return _merged(findings, len(samples)) or [_passed(tests), *_weak(samples, tests)]
+        every = len(confirmed) == len(samples)
+        findings = [_no_draws(together, None) if every else _failure(samples, together, bound, None)]
+    return findings or [_passed(tests), *_weak(samples, tests)]
 
 
-def _failure(samples: list[Sample], test: Identities, bound: float, task: str | None, confirmed: bool) -> Finding:
-    evidence = f" ({_evidence(test)})"
-    if confirmed:
-        message = "scores are the derivatives of the log density, but the points are no draws of it" + evidence + "."
-        remedy = "The fit stays valid; error bars from residuals do not. Discard a burn-in, or run longer chains."
-        return Finding("warning", "points", message, remedy, task)
+def _common_failure(samples: list[Sample], tests: list[Identities], bound: float, among: int) -> list[Finding]:
+    """One finding where one mistake explains all samples that fail, since together they tell it best."""
+    if len(samples) > 1:
+        together = pooled(tests, samples)
+        mistake = likely_mistake(samples, together, bound)
+        if mistake is not None and mistake.code != "prior":
+            who = "all samples" if len(samples) == among else f"{len(samples)} of {among} samples"
+            message = f"in {who}, the first {samples[0].label!r}: {mistake.message[:-1]} ({_evidence(together)})."
+            return [Finding("error", mistake.code, message, mistake.remedy)]
+    return [_failure([sample], test, bound, sample.label) for sample, test in zip(samples, tests, strict=True)]
+
+
+def _no_draws(test: Identities, task: str | None) -> Finding:
+    message = f"scores are the derivatives of the log density, but the points are no draws of it ({_evidence(test)})."
+    remedy = "The fit stays valid; error bars from residuals do not. Discard a burn-in, or run longer chains."
+    return Finding("warning", "points", message, remedy, task)
+
+
+def _failure(samples: list[Sample], test: Identities, bound: float, task: str | None) -> Finding:
     mistake = likely_mistake(samples, test, bound)
     if mistake is None:
-        message = "the scores are not those of the density the points were drawn from" + evidence + "."
+        message = f"the scores are not those of the density the points were drawn from ({_evidence(test)})."
         remedy = "Pass log_density to see which is wrong: the scores, or points that are no draws (burn-in, a design)."
         return Finding("error", "scores", message, remedy, task)
-    return Finding("error", mistake.code, mistake.message[:-1] + evidence + ".", mistake.remedy, task)
+    return Finding("error", mistake.code, f"{mistake.message[:-1]} ({_evidence(test)}).", mistake.remedy, task)
 
 
 def _evidence(test: Identities) -> str:
@@ -90,15 +103,6 @@ def _evidence(test: Identities) -> str:
     else:
         return f"E[exp(-x_{row - d - 1}^2/2) s_{j}] is off by {test.deviation[row, j]:.2g}, z = {test.z[row, j]:.1f}"
     return f"{what} = {test.deviation[row, j] + expected:.2g} instead of {expected:g}, z = {test.z[row, j]:.1f}"
-
-
-def _merged(findings: list[Finding], samples: int) -> list[Finding]:
-    """One line instead of many where all samples fail alike."""
-    if len(findings) < 3 or len({finding.code for finding in findings}) > 1:
-        return findings
-    first = findings[0]
-    who = "all samples" if len(findings) == samples else f"{len(findings)} of {samples} samples"
-    return [Finding(first.severity, first.code, f"in {who}, the first {first.task!r}: {first.message}", first.remedy)]
 
 
 def _passed(tests: list[Identities]) -> Finding:
