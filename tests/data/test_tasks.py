@@ -13,9 +13,11 @@ CHAINS = RNG.normal(size=(3, 4, 2))
 def test_one_dimension_may_be_written_without_its_axis():
     x = X[:, 0]
     np.testing.assert_array_equal(Task(x, -x, x**2).points, Task(x[:, None], -x[:, None], x**2).points)
-    chains = CHAINS[..., 0]
-    task = Task(chains, -chains, chains**2)
-    assert task.dimension == 1 and task.chains == (3, 4)
+
+
+def test_values_in_several_columns_are_never_taken_for_chains():
+    with pytest.raises(ValueError, match=r"Tasks\.shared"):
+        Task(X, -X, X**2)
 
 
 def test_chains_become_rows_and_are_remembered():

@@ -6,7 +6,7 @@ the index of their task, which serves balanced and unbalanced sizes, one target 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -21,8 +21,8 @@ from .validation import finite_array, require
 class Task:
     """One expectation E[f(x)]: points, scores of the target at the points, and values of f there.
 
-    Points and scores are `(n, d)`, or `(chain, draw, d)` for Markov chains, with values `(n,)` or `(chain, draw)`;
-    for d = 1 the last axis may be left out of all three.
+    Points and scores are `(n, d)`, or `(chain, draw, d)` for Markov chains, with values `(n,)` or `(chain, draw)`; for
+    d = 1 plain vectors `(n,)` will do.
 
     >>> import numpy as np
     >>> x = np.linspace(-1, 1, 5)
@@ -41,11 +41,12 @@ class Task:
         points = finite_array(self.points, f"points{label}")
         scores = finite_array(self.scores, f"scores{label}")
         values = finite_array(self.values, f"values{label}")
-        points, chains = _rows(points, f"points{label}", values.ndim)
-        scores, _ = _rows(scores, f"scores{label}", values.ndim)
+        points = points[:, None] if points.ndim == 1 else points
+        scores = scores[:, None] if scores.ndim == 1 else scores
         _check_shapes(points, scores, values, label)
-        object.__setattr__(self, "points", points)
-        object.__setattr__(self, "scores", scores)
+        chains = points.shape[:2] if points.ndim == 3 else None
+        object.__setattr__(self, "points", points.reshape(-1, points.shape[-1]))
+        object.__setattr__(self, "scores", scores.reshape(-1, points.shape[-1]))
         object.__setattr__(self, "values", values.reshape(-1))
         object.__setattr__(self, "chains", chains)
         for array in (self.points, self.scores, self.values):
@@ -75,6 +76,10 @@ class Tasks(Sequence[Task]):
     """
 
     def __init__(self, tasks: Sequence[Task] | Task) -> None:
+        require(
+            isinstance(tasks, Task | Iterable),
+            f"Tasks takes a list of Task, but got a {type(tasks).__name__}. Pass [Task(points, scores, values), ...].",
+        )
         tasks = [tasks] if isinstance(tasks, Task) else list(tasks)
         require(len(tasks) > 0, "Tasks needs at least one task, but the list is empty. Pass Task(points, scores, ...).")
         for i, task in enumerate(tasks):
@@ -179,30 +184,20 @@ def as_tasks(tasks: Tasks | Task | Sequence[Task]) -> Tasks:
     return tasks if isinstance(tasks, Tasks) else Tasks(tasks)
 
 
-def _rows(array: np.ndarray, what: str, value_dimensions: int) -> tuple[np.ndarray, tuple[int, int] | None]:
-    """Bring `(n,)`, `(n, d)` and `(chain, draw, d)` to `(rows, d)`, remembering the chains."""
-    if array.ndim == value_dimensions and array.ndim in (1, 2):
-        array = array[..., None]  # d = 1 written without its axis
-    require(
-        array.ndim in (2, 3),
-        f"{what} must have shape (n, d) or (chain, draw, d), but have shape {array.shape}. Reshape them.",
-    )
-    chains = (array.shape[0], array.shape[1]) if array.ndim == 3 else None
-    return np.ascontiguousarray(array.reshape(-1, array.shape[-1])), chains
-
-
 def _check_shapes(points: np.ndarray, scores: np.ndarray, values: np.ndarray, label: str) -> None:
     require(
-        points.shape[0] > 0 and points.shape[1] > 0,
-        f"A task needs at least one point and one dimension, but points{label} have shape {points.shape}.",
+        points.ndim in (2, 3) and 0 not in points.shape,
+        f"points{label} must have shape (n, d) or (chain, draw, d) with at least one point and one dimension, but have "
+        f"shape {points.shape}. Reshape them.",
     )
     require(
         scores.shape == points.shape,
         f"scores{label} must have the shape of the points, one gradient per point, but scores have shape "
         f"{scores.shape} and points {points.shape}.",
     )
+    leading = points.shape[:-1]
     require(
-        values.size == points.shape[0],
-        f"values{label} must hold one number per point, but there are {values.size} values (shape {values.shape}) "
-        f"for {points.shape[0]} points. For several integrands on one sample use Tasks.shared.",
+        values.shape in (leading, (*leading, 1)),
+        f"values{label} must hold one number per point, shape {leading}, but have shape {values.shape}. "
+        "For several integrands on one sample use Tasks.shared.",
     )

@@ -19,6 +19,11 @@ from .base import Kernel, positive
 class Coregionalization(eqx.Module):
     """A positive semi-definite T x T matrix given by its loadings."""
 
+    @property
+    def count(self) -> int:
+        """T, the number of tasks."""
+        raise NotImplementedError
+
     def loadings(self) -> Float[Array, "T R"]:
         """R with B = R R'."""
         raise NotImplementedError
@@ -49,6 +54,10 @@ class Fixed(Coregionalization):
         root = vectors * np.sqrt(np.maximum(values, 0.0))
         self.root = tuple(tuple(float(v) for v in row) for row in root)
 
+    @property
+    def count(self) -> int:
+        return len(self.root)
+
     def loadings(self) -> Float[Array, "T R"]:
         return jnp.asarray(self.root)
 
@@ -60,6 +69,10 @@ class Diagonal(Coregionalization):
 
     def __init__(self, variances: Any) -> None:
         self.log_variance = positive(np.atleast_1d(variances), "Variances of tasks")
+
+    @property
+    def count(self) -> int:
+        return self.log_variance.shape[0]
 
     def loadings(self) -> Float[Array, "T R"]:
         return jnp.diag(jnp.exp(0.5 * self.log_variance))
@@ -82,6 +95,10 @@ class Full(Coregionalization):
         self.log_diagonal = np.log(np.diag(factor))
         self.below = factor[np.tril_indices(len(factor), -1)]
 
+    @property
+    def count(self) -> int:
+        return self.log_diagonal.shape[0]
+
     def loadings(self) -> Float[Array, "T R"]:
         size = self.log_diagonal.shape[0]
         factor = jnp.diag(jnp.exp(self.log_diagonal))
@@ -96,12 +113,18 @@ class LowRank(Coregionalization):
 
     def __init__(self, factor: Any, variances: Any) -> None:
         self.factor = np.atleast_2d(np.asarray(factor, dtype=float))
+        if not np.isfinite(self.factor).all():
+            raise ValueError("The factor of LowRank must be finite numbers, one row per task.")
         self.log_variance = positive(np.atleast_1d(variances), "Variances of tasks")
         if self.factor.shape[0] != self.log_variance.shape[0]:
             raise ValueError(
                 f"LowRank needs one row of the factor per variance, but has {self.factor.shape[0]} rows and "
                 f"{self.log_variance.shape[0]} variances."
             )
+
+    @property
+    def count(self) -> int:
+        return self.factor.shape[0]
 
     def loadings(self) -> Float[Array, "T R"]:
         return jnp.concatenate([self.factor, jnp.diag(jnp.exp(0.5 * self.log_variance))], axis=1)
@@ -124,6 +147,15 @@ class Descriptors(Coregionalization):
         self.kernel = kernel
         self.log_amplitude = positive(np.ones(len(tau)) if amplitudes is None else amplitudes, "Amplitudes of tasks")
         self.log_nugget = positive(nugget, "The nugget of a task kernel")
+        if np.shape(self.log_amplitude) != (len(tau),):
+            raise ValueError(
+                f"Descriptors needs one amplitude per task, but has shape {np.shape(self.log_amplitude)} for "
+                f"{len(tau)} tasks."
+            )
+
+    @property
+    def count(self) -> int:
+        return len(self.descriptors)
 
     def loadings(self) -> Float[Array, "T R"]:
         return jnp.linalg.cholesky(self.matrix())

@@ -47,11 +47,6 @@ class Radial(Kernel):
         return order in (1, 2)
 
     def stein(self, order: int, axes: Float[Array, " d"], left: Side, right: Side) -> Float[Array, "n m"]:
-        if self.smoothness < 2 * order:
-            raise ValueError(
-                f"The Langevin operator of order {order} needs a kernel with {order} continuous derivatives in each "
-                f"argument, but {type(self).__name__} has fewer. Use a smoother family or order 1."
-            )
         inverse_square = jnp.broadcast_to(jnp.exp(-2 * self.log_lengthscale), axes.shape)
         form = first_order if order == 1 else second_order
         return form(self.profile, inverse_square, axes, left, right)

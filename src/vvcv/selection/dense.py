@@ -19,6 +19,10 @@ from scipy.linalg.blas import dsyrk
 from scipy.linalg.lapack import dpotrf, dpotri, dpotrs
 
 
+#: Relative size below which a difference of two like numbers is rounding.
+ROUNDING = 1e-14
+
+
 class DenseSystem:
     """Solution of the joint linear system for one covariance matrix W, whose memory it takes over.
 
@@ -92,7 +96,9 @@ class DenseSystem:
     @cached_property
     def _projection_diagonal(self) -> Float[np.ndarray, " N"]:
         inverse, _ = dpotri(self._factor, lower=1)
-        return np.diag(inverse) - np.sum(self._reducer**2, axis=1)
+        whole = np.diag(inverse)
+        # A row that no other row predicts has none left but rounding errors of either sign.
+        return np.maximum(whole - np.sum(self._reducer**2, axis=1), ROUNDING * whole)
 
     def _projection(self) -> Float[np.ndarray, "N N"]:
         inverse, _ = dpotri(self._factor, lower=1)

@@ -109,9 +109,10 @@ def promised_errors(system: DenseSystem, design: Design, count: int) -> Float[np
 def score(tuned: Tuned, design: Design) -> float:
     """Sum over tasks of the logarithm of the promised error: relative gains count alike on every task."""
     try:
-        return float(np.sum(np.log(promised_errors(solve(tuned.model, design), design, tuned.count) + 1e-300)))
+        total = float(np.sum(np.log(promised_errors(solve(tuned.model, design), design, tuned.count) + 1e-300)))
     except LinAlgError:
         return np.inf
+    return total if np.isfinite(total) else np.inf
 
 
 def noise_floor(design: Design) -> float:

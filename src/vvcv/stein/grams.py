@@ -73,6 +73,7 @@ class Gram:
     @float64
     def with_pullback(self, kernel):
         """The upper matrix and the map from a symmetric cotangent (upper triangle read) to the kernel's gradient."""
+        _check_tasks(kernel, self.side)
         result, pulls = None, []
         for term in stein_terms(kernel):
             result, pull = self._add(result, term)
@@ -89,7 +90,8 @@ class Gram:
         if isinstance(term.kernel, Separable):
             return self._add_separable(result, term)
         if isinstance(term.kernel, Own):
-            scalar, window = term.with_kernel(term.kernel.kernel), self._windows[term.kernel.task]
+            scalar = term.with_kernel(term.kernel.kernel)
+            window = self._windows.get(term.kernel.task, slice(0, 0))
         else:
             scalar, window = term, slice(0, self.size)
         part = self._padded_rows(window)
@@ -120,7 +122,7 @@ class Gram:
 
         def pull(cotangent: np.ndarray) -> SteinKernel:
             inner = tiles.pull(scalar, part, self._times(b, cotangent))
-            slope = self._task_sums(cotangent, block)
+            slope = self._task_sums(cotangent, block, len(b))
             coregionalization = tiles.pull_matrix(term.kernel.coregionalization, slope)
             leaves = [*jax.tree.leaves(coregionalization), *jax.tree.leaves(inner)]
             return jax.tree.unflatten(jax.tree.structure(term), leaves)
@@ -135,9 +137,8 @@ class Gram:
                     np.multiply(block[rows, columns], b[t, u], out=result[rows, columns])
         return result
 
-    def _task_sums(self, cotangent: np.ndarray, block: np.ndarray) -> Float[np.ndarray, "T T"]:
+    def _task_sums(self, cotangent: np.ndarray, block: np.ndarray, count: int) -> Float[np.ndarray, "T T"]:
         """dL/dB_tu: the sum of cotangent times scalar kernel over each pair of tasks, from upper triangles."""
-        count = max(self._windows) + 1
         sums = np.zeros((count, count))
         for t, rows in self._windows.items():
             for u, columns in self._windows.items():
@@ -164,8 +165,21 @@ class Gram:
 
 @float64
 def _between(kernel: SteinKernel | SteinSum, left: Side, right: Side) -> Float[np.ndarray, "n m"]:
+    _check_tasks(kernel, left)
+    _check_tasks(kernel, right)
     n, m = len(left.task), len(right.task)
     return np.array(tiles.rectangle(kernel, tiles.padded(left), tiles.padded(right)))[:n, :m]
+
+
+def _check_tasks(kernel: SteinKernel | SteinSum, side: Side) -> None:
+    """Indexing past the end of B would not fail inside compiled code, only give wrong numbers."""
+    last = int(np.max(side.task, initial=0))
+    for term in stein_terms(kernel):
+        if isinstance(term.kernel, Separable) and last >= term.kernel.coregionalization.count:
+            raise ValueError(
+                f"B must have a row for every task, but a row of the data belongs to task {last} and B has "
+                f"{term.kernel.coregionalization.count} tasks (counted from 0)."
+            )
 
 
 def _symmetric_sum(cotangent: np.ndarray, block: np.ndarray) -> float:

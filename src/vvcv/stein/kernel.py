@@ -12,11 +12,12 @@ from __future__ import annotations
 from typing import Any
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from ..kernels import Kernel, MatrixKernel, MatrixSum, Own, Separable, Side
+from ..kernels import Kernel, MatrixKernel, MatrixSum, Own, Radial, Separable, Side
 from ..kernels.base import positive
 from . import automatic
 
@@ -40,6 +41,12 @@ class SteinKernel(eqx.Module):
             raise ValueError(f"The Langevin operator has order 1 or 2, but order = {order!r}.")
         if not isinstance(kernel, Kernel | MatrixKernel):
             raise ValueError(f"A Stein kernel is made from a kernel, but got a {type(kernel).__name__}.")
+        rough = [part for part in jax.tree.leaves(kernel, is_leaf=_is_radial) if _is_radial(part)]
+        if any(part.smoothness < 2 * order for part in rough):
+            raise ValueError(
+                f"The Langevin operator of order {order} needs kernels with {order} continuous derivatives in each "
+                "argument, but a Matern kernel here has fewer. Use a smoother family or order 1."
+            )
         self.kernel = kernel
         self.order = order
         self.log_axes = None if axes is None else positive(np.atleast_1d(axes), "Weights of the axes")
@@ -71,6 +78,10 @@ class SteinSum(eqx.Module):
         return sum(term.block(left, right) for term in self.terms)
 
     __add__ = SteinKernel.__add__
+
+
+def _is_radial(node: Any) -> bool:
+    return isinstance(node, Radial)
 
 
 def stein_terms(kernel: SteinKernel | SteinSum) -> tuple[SteinKernel, ...]:
