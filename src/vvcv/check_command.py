@@ -48,10 +48,10 @@ def read_tasks(file: Path) -> Tasks:
 
 def _named(arrays: Mapping[str, np.ndarray], names: tuple[str, ...], file: Path) -> np.ndarray:
     found = next((name for name in names if name in arrays), None)
-    require(
-        found is not None,
-        f"The file must hold an array named {' or '.join(names)}, but {file.name!r} holds {sorted(arrays)}.",
-    )
+    if found is None:
+        raise ValueError(
+            f"The file must hold an array named {' or '.join(names)}, but {file.name!r} holds {sorted(arrays)}."
+        )
     return arrays[found]
 
 

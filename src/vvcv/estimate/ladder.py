@@ -56,7 +56,7 @@ def estimate(
             f"A task needs at least two points for an error bar, but task {name!r} has {task.size}. Add points.",
         )
     ladder = Ladder(Prepared.of(tasks), options)
-    plain = ladder.answers("mc")
+    plain = ladder.required("mc")
     with threads_for(max(tasks.sizes) if tasks.share_points else sum(tasks.sizes)):
         chosen = _automatic(ladder, plain) if method == "auto" else ladder.required(method)
     return Estimate(
@@ -80,7 +80,7 @@ def _automatic(ladder: Ladder, plain: list[Answer]) -> list[Answer]:
     rungs = [ladder.answers(method) for method in methods]
     chosen = []
     for t in range(len(plain)):
-        offered = [rung[t] for rung in rungs if rung[t] is not None]
+        offered = [answer for answer in (rung[t] for rung in rungs) if answer is not None]
         chosen.append(min(offered, key=lambda answer: answer.std_error))
     return chosen
 

@@ -77,5 +77,5 @@ def unpack(packed: Any, arrays: Mapping[str, np.ndarray], records: Mapping[str, 
         return record(**content)
     if "dict" in packed:
         return {key: unpack(item, arrays, records) for key, item in packed["dict"]}
-    items = [unpack(item, arrays, records) for item in packed.get("tuple", packed.get("list"))]
+    items = [unpack(item, arrays, records) for item in packed["tuple" if "tuple" in packed else "list"]]
     return tuple(items) if "tuple" in packed else np.array(items) if "numpy" in packed else items

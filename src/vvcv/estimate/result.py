@@ -49,7 +49,7 @@ class ControlVariate:
             points.ndim == 2 and points.shape[1] == self._dimension and scores.shape == points.shape,
             f"points and scores must have shape (k, {self._dimension}), but have {points.shape} and {scores.shape}.",
         )
-        return self._variates[index](points, scores)
+        return self._variates[int(index)](points, scores)
 
 
 @dataclass(frozen=True, eq=False)

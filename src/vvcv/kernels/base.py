@@ -8,6 +8,7 @@ Stein kernel is optional (`stein`), automatic differentiation serves the rest.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -103,13 +104,13 @@ class Sum(Kernel):
     terms: tuple[Kernel, ...]
 
     def __call__(self, x: Float[Array, " d"], y: Float[Array, " d"]) -> Float[Array, ""]:
-        return sum(term(x, y) for term in self.terms)
+        return reduce(jnp.add, [term(x, y) for term in self.terms])
 
     def has_stein(self, order: int) -> bool:
         return all(term.has_stein(order) for term in self.terms)
 
     def stein(self, order: int, axes: Float[Array, " d"], left: Side, right: Side) -> Float[Array, "n m"]:
-        return sum(term.stein(order, axes, left, right) for term in self.terms)
+        return reduce(jnp.add, [term.stein(order, axes, left, right) for term in self.terms])
 
 
 class Product(Kernel):

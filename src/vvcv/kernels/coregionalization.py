@@ -82,7 +82,7 @@ class Full(Coregionalization):
     """B = L L' with L lower triangular and exponential diagonal (paper, section 4)."""
 
     log_diagonal: Float[Array, " T"]
-    below: Float[Array, " T*(T-1)/2"]
+    below: Float[Any, " T*(T-1)/2"]
 
     def __init__(self, matrix: Any) -> None:
         try:
@@ -93,7 +93,7 @@ class Full(Coregionalization):
                 "Use Fixed for a singular B, or LowRank."
             ) from None
         self.log_diagonal = np.log(np.diag(factor))
-        self.below = factor[np.tril_indices(len(factor), -1)]
+        self.below = factor.astype(float)[np.tril_indices(len(factor), -1)]
 
     @property
     def count(self) -> int:
@@ -108,7 +108,7 @@ class Full(Coregionalization):
 class LowRank(Coregionalization):
     """B = U U' + diag(v) with U of few columns: for many tasks."""
 
-    factor: Float[Array, "T rank"]
+    factor: Float[Any, "T rank"]
     log_variance: Float[Array, " T"]
 
     def __init__(self, factor: Any, variances: Any) -> None:

@@ -38,9 +38,9 @@ def with_error(mean: float, error: float) -> tuple[str, str]:
 
 def render(grid: Table) -> str:
     """A table as plain text, wide enough not to wrap."""
-    console = Console(file=io.StringIO(), width=200, color_system=None, highlight=False)
-    console.print(grid)
-    return "\n".join(line.rstrip() for line in console.file.getvalue().splitlines())
+    text = io.StringIO()
+    Console(file=text, width=200, color_system=None, highlight=False).print(grid)
+    return "\n".join(line.rstrip() for line in text.getvalue().splitlines())
 
 
 def simple_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

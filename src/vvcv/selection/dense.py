@@ -18,7 +18,6 @@ from scipy.linalg import LinAlgError, cho_solve, cholesky, solve_triangular
 from scipy.linalg.blas import dsyrk
 from scipy.linalg.lapack import dpotrf, dpotri, dpotrs
 
-
 #: Relative size below which a difference of two like numbers is rounding.
 ROUNDING = 1e-14
 

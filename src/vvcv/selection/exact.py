@@ -100,15 +100,15 @@ def _shared_and_own(
 def _start_covariance(prepared: Prepared, members: tuple[int, ...]) -> Float[np.ndarray, "m m"]:
     """A first B from how alike the linear parts of the tasks are, shrunk towards the identity."""
     coordinates = prepared.coordinates(members, "scaled")
-    slopes = []
+    parts = []
     for task in members:
         rows = prepared.distinct[task]
         scores = coordinates.scores(rows.scores)
         columns = np.hstack([np.ones((len(scores), 1)), scores])
         ridge = 0.1 * len(scores) * np.eye(columns.shape[1])
         ridge[0, 0] = 0.0
-        slopes.append(np.linalg.solve(columns.T @ columns + ridge, columns.T @ prepared.standard_values(task))[1:])
-    slopes = np.array(slopes)
+        parts.append(np.linalg.solve(columns.T @ columns + ridge, columns.T @ prepared.standard_values(task))[1:])
+    slopes = np.array(parts)
     norms = np.linalg.norm(slopes, axis=1) + 1e-12
     alike = np.round((slopes @ slopes.T) / np.outer(norms, norms), DIGITS)
     return 0.2 * np.eye(len(members)) + 0.8 * alike

@@ -7,14 +7,13 @@ from collections.abc import Callable
 import equinox as eqx
 import jax
 import numpy as np
-from jaxtyping import Float
 
 from ..kernels import Full, Kernel, Matern, Own, Radial, RationalQuadratic, Separable, SquaredExponential
 from ..stein import SteinKernel, SteinSum
 from .design import Design
 from .model import Model
 
-Family = Callable[[Float[np.ndarray, " d"]], Radial]
+Family = Callable[..., Radial]
 
 #: Families by name, from smooth to rough.
 FAMILIES: dict[str, Family] = {

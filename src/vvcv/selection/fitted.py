@@ -15,7 +15,6 @@ from ..data import Tasks
 from ..precision import float64
 from ..variates import Space
 from ..variates.space import AnyArray
-from .problem import Problem
 from .stochastic import Path
 
 
@@ -28,7 +27,7 @@ class Fit:
     coregionalization: Float[np.ndarray, "T T"]
     coefficients: Any = field(repr=False)
     objective: float
-    problem: Problem | None = field(repr=False)
+    problem: Any = field(repr=False)  # Problem, or None where everything was chosen from the data
     beta: Float[np.ndarray, " p"] = field(repr=False)
     path: Path | None = field(default=None, repr=False)
     spread: Callable[[], Float[np.ndarray, "T T"]] = field(default=lambda: np.zeros((0, 0)), repr=False)

@@ -64,7 +64,7 @@ class KernelFit:
     @cached_property
     def std_error(self) -> Float[np.ndarray, " m"]:
         """Standard errors of the means: the model's, corrected by left-out residuals."""
-        return self._scale * promised_errors(self.system, self.design, self.found.tuned.count)
+        return self._scale * promised_errors(self.system, self.design, self.found.tuned.free)
 
     def variate(
         self, points: Float[np.ndarray, "k d"], scores: Float[np.ndarray, "k d"], member: int

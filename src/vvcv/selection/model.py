@@ -24,7 +24,7 @@ Criterion = Literal["reml", "loo"]
 class Model(eqx.Module):
     """A Stein kernel and the noise of each task relative to the kernel's mean variance there."""
 
-    kernel: SteinKernel | SteinSum
+    kernel: Any  # SteinKernel | SteinSum
     log_noise: Float[Array, " T"]
 
     def __init__(self, kernel: SteinKernel | SteinSum, noise: Any) -> None:

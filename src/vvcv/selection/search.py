@@ -10,11 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 from scipy.linalg import LinAlgError
 
+from ..data import CoordinateSystem
 from ..kernels import Kernel
 from .dense import DenseSystem
 from .design import Design
@@ -45,7 +47,7 @@ class Found:
 
     tuned: Tuned
     score: float
-    system: str
+    system: CoordinateSystem
     family: str | Kernel
     level: int
 
@@ -56,7 +58,7 @@ class Found:
 
 
 def search(
-    designs: Mapping[str, Design],
+    designs: Mapping[Any, Design],
     start: Start,
     families: Sequence[str | Kernel] = CANDIDATES,
     criterion: Criterion = "reml",
@@ -109,7 +111,7 @@ def promised_errors(system: DenseSystem, design: Design, count: int) -> Float[np
 def score(tuned: Tuned, design: Design) -> float:
     """Sum over tasks of the logarithm of the promised error: relative gains count alike on every task."""
     try:
-        total = float(np.sum(np.log(promised_errors(solve(tuned.model, design), design, tuned.count) + 1e-300)))
+        total = float(np.sum(np.log(promised_errors(solve(tuned.model, design), design, tuned.free) + 1e-300)))
     except LinAlgError:
         return np.inf
     return total if np.isfinite(total) else np.inf
@@ -121,7 +123,12 @@ def noise_floor(design: Design) -> float:
 
 
 def _levels(
-    system: str, design: Design, start: Start, family: str | Kernel, criterion: Criterion, max_evaluations: int
+    system: CoordinateSystem,
+    design: Design,
+    start: Start,
+    family: str | Kernel,
+    criterion: Criterion,
+    max_evaluations: int,
 ) -> list[Found]:
     objective, floor = _objective(design, criterion), noise_floor(design)
     d = design.side.points.shape[1]

@@ -23,7 +23,7 @@ class Tuned(NamedTuple):
 
     model: Model
     value: float
-    count: int
+    free: int
 
 
 def tune(
@@ -67,7 +67,8 @@ class _Best:
     """The best point seen, kept because a line search may end elsewhere."""
 
     def __init__(self) -> None:
-        self.value, self.free = np.inf, None
+        self.value = np.inf
+        self.free: np.ndarray | None = None
 
     def offer(self, value: float, free: np.ndarray) -> None:
         if value < self.value:

@@ -124,7 +124,7 @@ class Gram:
             inner = tiles.pull(scalar, part, self._times(b, cotangent))
             slope = self._task_sums(cotangent, block, len(b))
             coregionalization = tiles.pull_matrix(term.kernel.coregionalization, slope)
-            leaves = [*jax.tree.leaves(coregionalization), *jax.tree.leaves(inner)]
+            leaves = [*(np.asarray(leaf) for leaf in jax.tree.leaves(coregionalization)), *jax.tree.leaves(inner)]
             return jax.tree.unflatten(jax.tree.structure(term), leaves)
 
         return result, pull

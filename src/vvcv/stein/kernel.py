@@ -9,6 +9,7 @@ coordinate of the Stein class contributes: a coordinate that the integrand ignor
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import Any
 
 import equinox as eqx
@@ -32,7 +33,7 @@ class SteinKernel(eqx.Module):
     1
     """
 
-    kernel: Kernel | MatrixKernel
+    kernel: Any  # Kernel | MatrixKernel
     log_axes: Float[Array, " d"] | None
     order: int = eqx.field(static=True)
 
@@ -75,7 +76,7 @@ class SteinSum(eqx.Module):
 
     def block(self, left: Side, right: Side) -> Float[Array, "n m"]:
         """The sum of the blocks of all terms."""
-        return sum(term.block(left, right) for term in self.terms)
+        return reduce(jnp.add, [term.block(left, right) for term in self.terms])
 
     __add__ = SteinKernel.__add__
 

@@ -55,11 +55,11 @@ def describe_sharing(tasks: Tasks, samples: list[Sample]) -> list[Finding]:
 class Tail(NamedTuple):
     """A tail that looks too heavy for a variance."""
 
-    index: float
+    exponent: float
     severity: Severity
 
     def __str__(self) -> str:
-        return f"a tail index of about {self.index:.2g} (below 2 there is no variance)"
+        return f"a tail index of about {self.exponent:.2g} (below 2 there is no variance)"
 
 
 def heavy_tail(values: Float[np.ndarray, " n"]) -> Tail | None:

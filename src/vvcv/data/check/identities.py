@@ -114,7 +114,7 @@ def _dependence(samples: Sequence[Sample]) -> Float[np.ndarray, "T T"]:
     result = np.eye(len(samples))
     sizes = np.array([sample.size for sample in samples])
     for n in set(sizes.tolist()):
-        members = np.flatnonzero(sizes == n)
+        members = [t for t, size in enumerate(sizes.tolist()) if size == n]
         z = np.stack([samples[t].standard()[0] for t in members], axis=1) / np.sqrt(n)
         correlation = np.abs(np.einsum("nsd,ntd->dst", z, z, optimize=True)).max(axis=0)
         np.fill_diagonal(correlation, 1.0)
