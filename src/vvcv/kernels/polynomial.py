@@ -15,7 +15,7 @@ class Polynomial(Kernel):
     """k(x, y) = (x'y + c)^degree.
 
     >>> import numpy as np
-    >>> float(Polynomial(degree=2, c=1.0)(np.ones(2), np.ones(2)).round(9))
+    >>> round(float(Polynomial(degree=2, c=1.0)(np.ones(2), np.ones(2))), 3)
     9.0
     """
 
