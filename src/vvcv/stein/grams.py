@@ -121,7 +121,7 @@ class Gram:
             result += self._times(b, block)
 
         def pull(cotangent: np.ndarray) -> SteinKernel:
-            inner = tiles.pull(scalar, part, self._times(b, cotangent))
+            inner = tiles.pull(scalar, part, self._times(b, cotangent, len(part.task)))
             slope = self._task_sums(cotangent, block, len(b))
             coregionalization = tiles.pull_matrix(term.kernel.coregionalization, slope)
             leaves = [*(np.asarray(leaf) for leaf in jax.tree.leaves(coregionalization)), *jax.tree.leaves(inner)]
@@ -129,8 +129,9 @@ class Gram:
 
         return result, pull
 
-    def _times(self, b: np.ndarray, block: np.ndarray) -> Float[np.ndarray, "N N"]:
-        result = np.zeros(block.shape)
+    def _times(self, b: np.ndarray, block: np.ndarray, size: int | None = None) -> Float[np.ndarray, "M M"]:
+        """B_tt' times each block of tasks above the diagonal, padded with zeros to `size` rows."""
+        result = np.zeros((size or self.size,) * 2)
         for t, rows in self._windows.items():
             for u, columns in self._windows.items():
                 if u >= t:
