@@ -14,6 +14,7 @@ import numpy as np
 from jaxtyping import Float
 
 from ..data import Prepared
+from ..memory import bytes_needed, largest_system
 from ..stein import count_features
 from .average import average
 from .exact import Options, independent, joint, semi_exact
@@ -65,14 +66,28 @@ class Ladder:
             if answer is None and self.prepared.constant(t):
                 answer = plain  # nothing to learn: the mean of constant values is known
             if answer is None:
-                raise ValueError(
-                    f"method {method!r} needs more points than task {self.prepared.tasks.names[t]!r} has: "
-                    f"{len(self.prepared.distinct[t].values)} distinct points in dimension "
-                    f"{self.prepared.tasks.dimension} (kernels need {FEWEST_POINTS}, polynomials more than their "
-                    f"coefficients). Add points, or use 'auto'."
-                )
+                raise ValueError(self._refusal(method, t))
             chosen.append(answer)
         return chosen
+
+    def _refusal(self, method: str, task: int) -> str:
+        name, n = self.prepared.tasks.names[task], len(self.prepared.distinct[task].values)
+        rows = self._rows(method, task)
+        if rows > largest_system():
+            return (
+                f"method {method!r} must factorise a matrix of {rows} rows for task {name!r}, which takes "
+                f"{bytes_needed(rows) / 1e9:.0f} GB; this machine has room for {largest_system()} rows. Thin the sample, or use method 'zv' or 'auto'."
+            )
+        return (
+            f"method {method!r} needs more points than task {name!r} has: {n} distinct points in dimension "
+            f"{self.prepared.tasks.dimension} (kernels need {FEWEST_POINTS}, polynomials more than their "
+            "coefficients). Add points, or use 'auto'."
+        )
+
+    def _rows(self, method: str, task: int) -> int:
+        """Rows of the system that a kernel rung factorises."""
+        together = method.startswith("vv") and not self.prepared.tasks.share_points
+        return sum(len(self.prepared.distinct[t].values) for t in (self._eligible if together else (task,)))
 
     @property
     def task_correlation(self) -> Float[np.ndarray, "T T"]:
@@ -105,7 +120,8 @@ class Ladder:
     @cached_property
     def _eligible(self) -> tuple[int, ...]:
         """Tasks whose values vary on enough points, in an order that does not depend on how they were given."""
-        enough = [len(rows.values) >= FEWEST_POINTS for rows in self.prepared.distinct]
+        most = largest_system()
+        enough = [FEWEST_POINTS <= len(rows.values) <= most for rows in self.prepared.distinct]
         return tuple(t for t in self.prepared.canonical if enough[t] and not self.prepared.constant(t))
 
     def _scalar(self) -> dict[int, KernelFit]:
@@ -116,7 +132,11 @@ class Ladder:
         return {task: independent(self.prepared, task, self.options) for task in self._eligible}
 
     def _joint(self) -> dict[int, KernelFit]:
-        return dict.fromkeys(self._eligible, self._joint_fit) if self._eligible else {}
+        return dict.fromkeys(self._eligible, self._joint_fit) if self._can_join else {}
+
+    @property
+    def _can_join(self) -> bool:
+        return bool(self._eligible) and self._rows("vv", self._eligible[0]) <= largest_system()
 
     @cached_property
     def _joint_fit(self) -> KernelFit:
@@ -128,7 +148,7 @@ class Ladder:
         return {task: fit for task, fit in fits.items() if fit is not None}
 
     def _joint_semi_exact(self) -> dict[int, KernelFit]:
-        fit = self._best_degree(self._joint_fit) if self._eligible else None
+        fit = self._best_degree(self._joint_fit) if self._can_join else None
         return dict.fromkeys(self._eligible, fit) if fit is not None else {}
 
     def _best_degree(self, fit: KernelFit) -> KernelFit | None:
