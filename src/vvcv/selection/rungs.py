@@ -76,7 +76,8 @@ class Ladder:
         if rows > largest_system():
             return (
                 f"method {method!r} must factorise a matrix of {rows} rows for task {name!r}, which takes "
-                f"{bytes_needed(rows) / 1e9:.0f} GB; this machine has room for {largest_system()} rows. Thin the sample, or use method 'zv' or 'auto'."
+                f"{bytes_needed(rows) / 1e9:.0f} GB; this machine has room for {largest_system()} rows. "
+                "Thin the sample, or use method 'zv' or 'auto'."
             )
         return (
             f"method {method!r} needs more points than task {name!r} has: {n} distinct points in dimension "
