@@ -141,8 +141,11 @@ class Ladder:
 
     @cached_property
     def _joint_fit(self) -> KernelFit:
-        own = self._scalar_fits
-        return joint(self.prepared, self._eligible, own, self.options) if len(own) > 1 else own[self._eligible[0]]
+        if len(self._eligible) == 1:
+            return self._scalar_fits[self._eligible[0]]
+        # On shared points one covariance serves all tasks: fits of their own would be no start for it.
+        own = {} if self.prepared.tasks.share_points else self._scalar_fits
+        return joint(self.prepared, self._eligible, own, self.options)
 
     def _scalar_semi_exact(self) -> dict[int, KernelFit]:
         fits = {task: self._best_degree(fit) for task, fit in self._scalar_fits.items()}
