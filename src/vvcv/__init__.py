@@ -15,16 +15,30 @@ The path of the data, one way:
 True
 """
 
+from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING, Any
 
 from .data import Task, Tasks
-from .data.check import check
-from .estimate import ControlVariate, Estimate, estimate, load
-from .selection.fit import Fit, fit
+from .estimate import ControlVariate, Estimate, estimate
+
+if TYPE_CHECKING:
+    from .data.check import check
+    from .estimate.storage import load
+    from .selection.fit import Fit, fit
 
 try:
     __version__ = version("vvcv")
 except PackageNotFoundError:  # a source tree on the path, not installed
     __version__ = "0"
 
+#: Names that an estimate does not need, imported when first used: optax alone takes as long as everything else.
+_LATER = {"check": ".data.check", "fit": ".selection.fit", "Fit": ".selection.fit", "load": ".estimate.storage"}
+
 __all__ = ["ControlVariate", "Estimate", "Fit", "Task", "Tasks", "__version__", "check", "estimate", "fit", "load"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATER:
+        raise AttributeError(f"module 'vvcv' has no attribute {name!r}")
+    return getattr(import_module(_LATER[name], __name__), name)

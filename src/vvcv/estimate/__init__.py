@@ -3,7 +3,6 @@
 from ..selection.average import average, effective_size
 from .ladder import METHODS, estimate
 from .result import ControlVariate, Estimate, MonteCarlo
-from .storage import load, save
 
 __all__ = [
     "METHODS",
@@ -13,6 +12,4 @@ __all__ = [
     "average",
     "effective_size",
     "estimate",
-    "load",
-    "save",
 ]
