@@ -20,7 +20,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
 from .data import Task, Tasks
-from .estimate import ControlVariate, Estimate, estimate
+from .estimate import ControlVariate, Estimate, compare, estimate
 
 if TYPE_CHECKING:
     from .data.check import check
@@ -35,7 +35,19 @@ except PackageNotFoundError:  # a source tree on the path, not installed
 #: Names that an estimate does not need, imported when first used: optax alone takes as long as everything else.
 _LATER = {"check": ".data.check", "fit": ".selection.fit", "Fit": ".selection.fit", "load": ".estimate.storage"}
 
-__all__ = ["ControlVariate", "Estimate", "Fit", "Task", "Tasks", "__version__", "check", "estimate", "fit", "load"]
+__all__ = [
+    "ControlVariate",
+    "Estimate",
+    "Fit",
+    "Task",
+    "Tasks",
+    "__version__",
+    "check",
+    "compare",
+    "estimate",
+    "fit",
+    "load",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from . import Estimate, Task, Tasks, estimate
+from . import Estimate, Task, Tasks, compare
 from .problems import borehole
 from .report import plot_methods, simple_table, with_error
 
@@ -17,7 +17,7 @@ def run_demo(runs: int, seed: int, out: Path) -> None:
     """Estimate the expected water flow by every rung, print the table, save the picture, say what it shows."""
     tasks = demo_tasks(runs, seed)
     print(f"Water flow through a borehole, 8 uncertain inputs, {runs} cheap and {runs} dear model runs.\n")
-    results = {label: estimate(tasks, method=rung) for rung, label in RUNGS.items()}
+    results = {RUNGS[rung]: result for rung, result in compare(tasks, tuple(RUNGS)).items()}
     print(demo_table(results))
     plot_methods(
         {label: (float(r.mean[1]), float(r.std_error[1])) for label, r in results.items()},

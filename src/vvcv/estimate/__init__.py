@@ -1,7 +1,7 @@
 """5. Estimates: plain average, the ladder of control variates, error bars."""
 
 from ..selection.average import average, effective_size
-from .ladder import METHODS, estimate
+from .ladder import METHODS, compare, estimate
 from .result import ControlVariate, Estimate, MonteCarlo
 
 __all__ = [
@@ -10,6 +10,7 @@ __all__ = [
     "Estimate",
     "MonteCarlo",
     "average",
+    "compare",
     "effective_size",
     "estimate",
 ]

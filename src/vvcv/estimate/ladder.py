@@ -21,7 +21,6 @@ from .result import ControlVariate, Estimate, MonteCarlo
 KernelChoice = str | Kernel | Callable[..., Any] | Sequence[str] | None
 
 
-@float64
 def estimate(
     tasks: Tasks | Task | Sequence[Task],
     method: str = "auto",
@@ -43,22 +42,44 @@ def estimate(
     >>> bool(abs(est.mean[0] - np.exp(1 / 8)) < 0.01)
     True
     """
-    started = time.perf_counter()
+    return compare(tasks, (method,), kernel=kernel, criterion=criterion, order=order)[method]
+
+
+@float64
+def compare(
+    tasks: Tasks | Task | Sequence[Task],
+    methods: Sequence[str] = METHODS,
+    *,
+    kernel: KernelChoice = None,
+    criterion: Criterion = "reml",
+    order: int = 1,
+) -> dict[str, Estimate]:
+    """Estimates of the same tasks by several methods, each of which starts from what the earlier ones found.
+
+    >>> x = np.random.default_rng(0).normal(size=(30, 1))
+    >>> sorted(compare(Task(x, -x, x[:, 0] ** 2), ["mc", "zv"]))
+    ['mc', 'zv']
+    """
     tasks = as_tasks(tasks)
-    options = _options(kernel, criterion, order)
-    require(
-        method in (*METHODS, "auto"),
-        f"method must be one of {[*METHODS, 'auto']}, but is {method!r}. Take one of these.",
-    )
+    for method in methods:
+        require(
+            method in (*METHODS, "auto"),
+            f"method must be one of {[*METHODS, 'auto']}, but is {method!r}. Take one of these.",
+        )
     for task, name in zip(tasks, tasks.names, strict=True):
         require(
             task.size >= 2,
             f"A task needs at least two points for an error bar, but task {name!r} has {task.size}. Add points.",
         )
-    ladder = Ladder(Prepared.of(tasks), options)
-    plain = ladder.required("mc")
+    ladder = Ladder(Prepared.of(tasks), _options(kernel, criterion, order))
     with threads_for(max(tasks.sizes) if tasks.share_points else sum(tasks.sizes)):
-        chosen = _automatic(ladder, plain) if method == "auto" else ladder.required(method)
+        return {method: _climb(ladder, method) for method in methods}
+
+
+def _climb(ladder: Ladder, method: str) -> Estimate:
+    started = time.perf_counter()
+    tasks, plain = ladder.prepared.tasks, ladder.required("mc")
+    chosen = _automatic(ladder, plain) if method == "auto" else ladder.required(method)
     return Estimate(
         names=tasks.names,
         mean=np.array([answer.mean for answer in chosen]),
