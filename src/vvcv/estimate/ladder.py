@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, get_args
 
 import numpy as np
+from numpy.linalg import LinAlgError
 
 from ..data import Prepared, Task, Tasks, as_tasks, require
 from ..kernels import Kernel, as_kernel
@@ -73,7 +74,13 @@ def compare(
         )
     ladder = Ladder(Prepared.of(tasks), _options(kernel, criterion, order))
     with threads_for(max(tasks.sizes) if tasks.share_points else sum(tasks.sizes)):
-        return {method: _climb(ladder, method) for method in methods}
+        try:
+            return {method: _climb(ladder, method) for method in methods}
+        except LinAlgError as error:
+            raise ValueError(
+                f"A kernel matrix of these points could not be factorised ({error}). Points that nearly coincide do "
+                "this: merge them, or use method 'zv' or 'mc'."
+            ) from error
 
 
 def _climb(ladder: Ladder, method: str) -> Estimate:

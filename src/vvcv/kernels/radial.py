@@ -49,7 +49,7 @@ class Radial(Kernel):
     def stein(self, order: int, axes: Float[Array, " d"], left: Side, right: Side) -> Float[Array, "n m"]:
         inverse_square = jnp.broadcast_to(jnp.exp(-2 * self.log_lengthscale), axes.shape)
         form = first_order if order == 1 else second_order
-        return form(self.profile, inverse_square, axes, left, right, smooth=self.smoothness > 8)
+        return form(self.profile, inverse_square, axes, left, right)
 
 
 class SquaredExponential(Radial):

@@ -21,24 +21,20 @@ Profile = Callable[[int, Array], Array]
 COINCIDENT = 16 * 2.3e-16
 
 
-def first_order(
-    phi: Profile, lam: Float[Array, " d"], axes: Float[Array, " d"], left, right, smooth: bool = False
-) -> Float[Array, "n m"]:
+def first_order(phi: Profile, lam: Float[Array, " d"], axes: Float[Array, " d"], left, right) -> Float[Array, "n m"]:
     """Block of the first-order Stein kernel of phi."""
-    s, coincident = _scaled_square(lam, left.points, right.points, smooth)
+    s, coincident = _scaled_square(lam, left.points, right.points)
     q2 = _square_at(axes * lam**2, left.points, right.points, coincident)
     pull = _cross(axes * lam, left, right)
     inner = (left.scores * axes) @ right.scores.T
     return phi(0, s) * inner + 2 * phi(1, s) * (pull - jnp.sum(axes * lam)) - 4 * phi(2, s) * q2
 
 
-def second_order(
-    phi: Profile, lam: Float[Array, " d"], axes: Float[Array, " d"], left, right, smooth: bool = False
-) -> Float[Array, "n m"]:
+def second_order(phi: Profile, lam: Float[Array, " d"], axes: Float[Array, " d"], left, right) -> Float[Array, "n m"]:
     """Block of the second-order Stein kernel of phi: (Delta_x + s_x . grad_x)(Delta_y + s_y . grad_y) phi."""
     x, sx, y, sy = left.points, left.scores, right.points, right.scores
     trace1, trace2 = jnp.sum(axes * lam), jnp.sum((axes * lam) ** 2)
-    s, coincident = _scaled_square(lam, x, y, smooth)
+    s, coincident = _scaled_square(lam, x, y)
     q2 = _square_at(axes * lam**2, x, y, coincident)
     q3 = _square_at(axes**2 * lam**3, x, y, coincident)
     a, b = _along(axes * lam, x, y, sy.T), _along_left(axes * lam, x, y, sx)
@@ -51,17 +47,12 @@ def second_order(
     return from_trace + from_square + from_right + from_left - 4 * phi(2, s) * a * b - 2 * phi(1, s) * h
 
 
-def _scaled_square(lam, x, y, smooth: bool):
-    """delta' Lam delta and which points coincide: exactly zero there, where the expansion would leave rounding noise.
-
-    A profile that is smooth at zero does not feel the noise, and is spared the masks.
-    """
+def _scaled_square(lam, x, y):
+    """delta' Lam delta, exactly zero for coincident points (the expansion would leave rounding noise)."""
     scaled = x * lam
     nx, ny = jnp.sum(scaled * x, axis=1), jnp.sum(y * y * lam, axis=1)
     norms = nx[:, None] + ny[None, :]
     s = norms - 2 * scaled @ y.T
-    if smooth:
-        return s, None
     coincident = s <= COINCIDENT * norms
     return jnp.where(coincident, 0.0, s), coincident
 
@@ -69,7 +60,7 @@ def _scaled_square(lam, x, y, smooth: bool):
 def _square_at(weights, x, y, coincident):
     scaled = x * weights
     q = jnp.sum(scaled * x, axis=1)[:, None] + jnp.sum(y * y * weights, axis=1)[None, :] - 2 * scaled @ y.T
-    return q if coincident is None else jnp.where(coincident, 0.0, q)
+    return jnp.where(coincident, 0.0, q)
 
 
 def _cross(weights, left, right):
