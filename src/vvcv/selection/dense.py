@@ -3,7 +3,7 @@
     beta = (A' W^-1 A)^-1 A' W^-1 y,   cov beta = (A' W^-1 A)^-1,   W = K_0 + noise
     P = W^-1 - W^-1 A (A' W^-1 A)^-1 A' W^-1,   c = P y
 
-One Cholesky factorisation serves the solution; the inverse, needed for gradients and leave-one-out, is LAPACK's potri
+One Cholesky factorisation serves the solution; the inverse, needed for gradients and leave-one-out, is taken
 in the same memory. Values may have several columns: integrands on shared points under one covariance, where W stands
 for B kron W with any B (the estimates do not depend on it).
 """
@@ -16,7 +16,9 @@ import numpy as np
 from jaxtyping import Float
 from scipy.linalg import LinAlgError, cho_solve, cholesky, solve_triangular
 from scipy.linalg.blas import dsyrk
-from scipy.linalg.lapack import dpotrf, dpotri, dpotrs
+from scipy.linalg.lapack import dpotrf, dpotrs
+
+from .inverse import inverse_from_factor
 
 #: Relative size below which a difference of two like numbers is rounding.
 ROUNDING = 1e-14
@@ -94,18 +96,16 @@ class DenseSystem:
 
     @cached_property
     def _projection_diagonal(self) -> Float[np.ndarray, " N"]:
-        inverse, _ = dpotri(self._factor, lower=1)
-        whole = np.diag(inverse)
+        whole = np.diag(inverse_from_factor(self._factor.copy(order="F")))
         # A row that no other row predicts has none left but rounding errors of either sign.
         return np.maximum(whole - np.sum(self._reducer**2, axis=1), ROUNDING * whole)
 
     def _projection(self) -> Float[np.ndarray, "N N"]:
-        inverse, _ = dpotri(self._factor, lower=1)
-        inverse = np.tril(inverse)
+        inverse = np.tril(inverse_from_factor(self._factor.copy(order="F")))
         return inverse + np.tril(inverse, -1).T - self._reducer @ self._reducer.T
 
     def _take_inverse(self) -> Float[np.ndarray, "N N"]:
         """W^-1 in place of the factor, which is gone afterwards."""
-        inverse, _ = dpotri(self._factor, lower=1, overwrite_c=1)
+        factor = self._factor
         del self._factor
-        return inverse
+        return inverse_from_factor(factor)

@@ -131,7 +131,7 @@ class Gram:
 
     def _times(self, b: np.ndarray, block: np.ndarray, size: int | None = None) -> Float[np.ndarray, "M M"]:
         """B_tt' times each block of tasks above the diagonal, padded with zeros to `size` rows."""
-        result = np.zeros((size or self.size,) * 2)
+        result = tiles.aligned_zeros(size or self.size)
         for t, rows in self._windows.items():
             for u, columns in self._windows.items():
                 if u >= t:

@@ -21,6 +21,9 @@ TILE = 128
 #: Up to this size one tile is the whole matrix.
 SMALL = 256
 
+#: Bytes to which the addresses of arrays must be aligned for compiled code to read them in place.
+ALIGNMENT = 64
+
 #: Small matrices take microseconds however they are compiled: compile them fast.
 FAST_COMPILE = {"xla_backend_optimization_level": 0}
 
@@ -35,11 +38,18 @@ def pull(scalar: SteinKernel, padded_side: Side, cotangent: Float[np.ndarray, "n
     """The gradient in the kernel's parameters, given a symmetric cotangent whose upper triangle is read."""
     n, size = len(cotangent), len(padded_side.task)
     if size != n:
-        padded = np.zeros((size, size))
+        padded = aligned_zeros(size)
         padded[:n, :n] = cotangent
         cotangent = padded
     evaluate = _pullback_small if size <= SMALL else _pullback_large
-    return jax.tree.map(np.asarray, evaluate(scalar, padded_side, cotangent))
+    return jax.tree.map(np.asarray, evaluate(scalar, padded_side, jax.device_put(cotangent, may_alias=True)))
+
+
+def aligned_zeros(size: int) -> Float[np.ndarray, "size size"]:
+    """A square of zeros at an address that compiled code can read in place: elsewhere it would be copied first."""
+    memory = np.zeros(size * size + ALIGNMENT // 8)
+    first = -memory.ctypes.data % ALIGNMENT // 8
+    return memory[first : first + size * size].reshape(size, size)
 
 
 def bucket(n: int) -> int:
@@ -76,36 +86,47 @@ def _upper(term: SteinKernel, side: Side) -> Float[Array, "n n"]:
     size = side.points.shape[0]
     if size <= SMALL:
         return term.block(side, side)
+    width = _width(size)
 
     def fill(result: Array, pair: tuple[Array, Array]):
-        i, j = pair
-        block = term.block(_tile(side, i), _tile(side, j))
-        return jax.lax.dynamic_update_slice(result, block, (i * TILE, j * TILE)), None
+        left, right = _tiles(side, pair, width)
+        return jax.lax.dynamic_update_slice(result, term.block(left, right), (pair[0] * width, pair[1] * width)), None
 
-    return jax.lax.scan(fill, jnp.zeros((size, size)), _tile_pairs(size))[0]
+    def fill_diagonal(result: Array, i: Array):
+        tile = _tile(side, i, width)
+        return jax.lax.dynamic_update_slice(result, term.block(tile, tile), (i * width, i * width)), None
+
+    result = jax.lax.scan(fill, jnp.zeros((size, size)), _tile_pairs(size // width))[0]
+    return jax.lax.scan(fill_diagonal, result, jnp.arange(size // width))[0]
 
 
 def _pullback(term: SteinKernel, side: Side, cotangent: Float[Array, "n n"]) -> SteinKernel:
     size = side.points.shape[0]
-    tile = min(size, TILE) if size > SMALL else size
-    twice_above = jnp.asarray(2 * np.triu(np.ones((tile, tile)), 1) + np.eye(tile))
-
-    def fold(weights: Array) -> Array:
-        return jnp.where(twice_above > 0, weights * twice_above, 0.0)  # what lies below may be anything, even nan
+    width = size if size <= SMALL else _width(size)
+    twice_above = jnp.asarray(2 * np.triu(np.ones((width, width)), 1) + np.eye(width))
 
     def pull(left: Side, right: Side, weights: Array) -> SteinKernel:
         return jax.vjp(lambda parameters: parameters.block(left, right), term)[1](weights)[0]
 
+    def pull_diagonal(tile: Side, weights: Array) -> SteinKernel:
+        # What lies below the diagonal may be anything, even nan.
+        return pull(tile, tile, jnp.where(twice_above > 0, weights * twice_above, 0.0))
+
     if size <= SMALL:
-        return pull(side, side, fold(cotangent))
+        return pull_diagonal(side, cotangent)
+
+    def weights(i: Array, j: Array) -> Array:
+        return jax.lax.dynamic_slice(cotangent, (i * width, j * width), (width, width))
 
     def add(total: SteinKernel, pair: tuple[Array, Array]):
-        i, j = pair
-        weights = jax.lax.dynamic_slice(cotangent, (i * TILE, j * TILE), (TILE, TILE))
-        part = pull(_tile(side, i), _tile(side, j), jnp.where(i == j, fold(weights), 2.0 * weights))
+        part = pull(*_tiles(side, pair, width), 2.0 * weights(*pair))
         return jax.tree.map(jnp.add, total, part), None
 
-    return jax.lax.scan(add, jax.tree.map(jnp.zeros_like, term), _tile_pairs(size))[0]
+    def add_diagonal(total: SteinKernel, i: Array):
+        return jax.tree.map(jnp.add, total, pull_diagonal(_tile(side, i, width), weights(i, i))), None
+
+    total = jax.lax.scan(add, jax.tree.map(jnp.zeros_like, term), _tile_pairs(size // width))[0]
+    return jax.lax.scan(add_diagonal, total, jnp.arange(size // width))[0]
 
 
 @jax.jit
@@ -115,12 +136,22 @@ def diagonal(kernel: SteinKernel | SteinSum, side: Side) -> Float[Array, " n"]:
     return jax.vmap(lambda s: kernel.block(s, s)[0, 0])(single)
 
 
-def _tile(side: Side, index: Array) -> Side:
-    return jax.tree.map(partial(jax.lax.dynamic_slice_in_dim, start_index=index * TILE, slice_size=TILE), side)
+def _width(size: int) -> int:
+    """Wide tiles where they fit: fewer, larger products."""
+    return 2 * TILE if size % (2 * TILE) == 0 else TILE
 
 
-def _tile_pairs(size: int) -> tuple[Array, Array]:
-    i, j = np.triu_indices(size // TILE)
+def _tile(side: Side, index: Array, width: int) -> Side:
+    return jax.tree.map(partial(jax.lax.dynamic_slice_in_dim, start_index=index * width, slice_size=width), side)
+
+
+def _tiles(side: Side, pair: tuple[Array, Array], width: int) -> tuple[Side, Side]:
+    return _tile(side, pair[0], width), _tile(side, pair[1], width)
+
+
+def _tile_pairs(count: int) -> tuple[Array, Array]:
+    """Indices of the tiles above the diagonal."""
+    i, j = np.triu_indices(count, 1)
     return jnp.asarray(i), jnp.asarray(j)
 
 
