@@ -32,7 +32,7 @@ def example(seed: int, count: int = 40) -> Estimate:
     mean, error, plain, plain_error = rng.random((4, count))
     return Estimate(
         names, mean, error, f"seed {seed}", ("cf",) * count, MonteCarlo(plain, plain_error), np.eye(count),
-        ("matern-5/2",) * count, (10,) * count, 0.5, False, None,
+        ("matern-5/2",) * count, (10,) * count, 0.5, False, np.ones(count), ((),) * count, None,
     )  # fmt: skip
 
 

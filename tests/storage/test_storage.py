@@ -14,7 +14,7 @@ import pytest
 pytest.importorskip("h5netcdf")
 pytest.importorskip("h5py")
 
-from vvcv.estimate.result import Estimate, MonteCarlo
+from vvcv.estimate.result import Estimate, MonteCarlo, Promise
 from vvcv.estimate.storage import checksum, load, save
 
 NAMES = (
@@ -43,6 +43,8 @@ def example(count: int = len(NAMES), seed: int = 0) -> Estimate:
         sizes=tuple(range(10, 10 + count)),
         seconds=0.1 + 0.2,
         share_points=False,
+        freedom=rng.random(count),
+        promises=((Promise("cf", "matern-5/2", 0.1 + 0.2, 1e-300, 1.0),),) * count,
         control_variate=len,
     )
 

@@ -15,9 +15,10 @@ from ..precision import float64
 from ..selection.exact import Options
 from ..selection.families import CANDIDATES, FAMILIES
 from ..selection.model import Criterion
-from ..selection.rungs import METHODS, Answer, Ladder
+from ..selection.answers import Answer, combine, weigh
+from ..selection.rungs import METHODS, Ladder
 from ..threads import threads_for
-from .result import ControlVariate, Estimate, MonteCarlo
+from .result import ControlVariate, Estimate, MonteCarlo, Promise
 
 KernelChoice = str | Kernel | Callable[..., Any] | Sequence[str] | None
 
@@ -32,8 +33,8 @@ def estimate(
 ) -> Estimate:
     """Estimate the expectations of all tasks by control variates (paper, eq. 8 solved exactly), with error bars.
 
-    `method` names a rung ("mc", "zv", "cf", "secf", "vv", "vv-secf"), or "auto" takes for each task the rung with
-    the smallest standard error, as corrected by how well it predicts values it has not seen. `kernel` names one
+    `method` names a rung ("mc", "zv", "cf", "secf", "vv", "vv-secf"), or "auto" weighs all rungs for each task by
+    their standard errors and by how well they predict values they have not seen. `kernel` names one
     family or several, or is a kernel of your own: any JAX function k(x, y) of standardised coordinates, whose
     parameters are tuned if it is a module. By default the data choose.
 
@@ -85,8 +86,9 @@ def compare(
 
 def _climb(ladder: Ladder, method: str) -> Estimate:
     started = time.perf_counter()
-    tasks, plain = ladder.prepared.tasks, ladder.required("mc")
-    chosen = _automatic(ladder, plain) if method == "auto" else ladder.required(method)
+    tasks, plain = ladder.prepared.tasks, ladder.plain
+    offered = ladder.automatic() if method == "auto" else [[answer] for answer in ladder.required(method)]
+    chosen = [combine(answers) for answers in offered]
     return Estimate(
         names=tasks.names,
         mean=np.array([answer.mean for answer in chosen]),
@@ -99,18 +101,18 @@ def _climb(ladder: Ladder, method: str) -> Estimate:
         sizes=tasks.sizes,
         seconds=time.perf_counter() - started,
         share_points=tasks.share_points,
+        freedom=np.array([answer.freedom for answer in chosen]),
+        promises=tuple(_promises(answers) for answers in offered),
         control_variate=ControlVariate(tasks.names, chosen, tasks.dimension),
     )
 
 
-def _automatic(ladder: Ladder, plain: list[Answer]) -> list[Answer]:
-    methods = METHODS if len(plain) > 1 else ("mc", "zv", "cf", "secf")
-    rungs = [ladder.answers(method) for method in methods]
-    chosen = []
-    for t in range(len(plain)):
-        offered = [answer for answer in (rung[t] for rung in rungs) if answer is not None]
-        chosen.append(min(offered, key=lambda answer: answer.std_error))
-    return chosen
+def _promises(offered: list[Answer]) -> tuple[Promise, ...]:
+    weights = weigh([answer.score for answer in offered])
+    return tuple(
+        Promise(answer.method, answer.description, answer.mean, answer.std_error, float(weight))
+        for answer, weight in zip(offered, weights, strict=True)
+    )
 
 
 def _options(kernel: KernelChoice, criterion: Criterion, order: int) -> Options:

@@ -11,8 +11,8 @@ from jaxtyping import Float
 
 from ..data import finite_array, require
 from ..precision import float64
-from ..report import plot_estimate, table
-from ..selection.rungs import Answer
+from ..report import explain, plot_estimate, table
+from ..selection.answers import Answer
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -24,6 +24,17 @@ class MonteCarlo:
 
     mean: Float[np.ndarray, " T"]
     std_error: Float[np.ndarray, " T"]
+
+
+@dataclass(frozen=True)
+class Promise:
+    """What one rung offered for one task, and the weight it was given."""
+
+    method: str
+    kernel: str
+    mean: float
+    std_error: float
+    weight: float
 
 
 class ControlVariate:
@@ -70,6 +81,8 @@ class Estimate:
     sizes: tuple[int, ...]
     seconds: float
     share_points: bool
+    freedom: Float[np.ndarray, " T"]
+    promises: tuple[tuple[Promise, ...], ...] = field(repr=False)
     control_variate: ControlVariate = field(repr=False)
 
     @property
@@ -78,6 +91,18 @@ class Estimate:
         with np.errstate(divide="ignore", invalid="ignore"):
             gain = (self.monte_carlo.std_error / self.std_error) ** 2
         return np.where(self.std_error == self.monte_carlo.std_error, 1.0, gain)
+
+    def interval(self, level: float = 0.95) -> tuple[Float[np.ndarray, " T"], Float[np.ndarray, " T"]]:
+        """Lower and upper ends of intervals that hold each expectation with probability `level`, by Student's t."""
+        require(0 < level < 1, f"level is a probability strictly between 0 and 1, but is {level!r}.")
+        from scipy.stats import t as student  # takes a third of a second
+
+        half = student.ppf(0.5 + level / 2, self.freedom) * self.std_error
+        return self.mean - half, self.mean + half
+
+    def explain(self) -> str:
+        """Which rung was taken for each task, what each rung promised, and why, in words."""
+        return explain(self.names, self.promises)
 
     def columns(self) -> dict[str, np.ndarray]:
         """One array per column of the table, a row for each task."""
@@ -126,4 +151,4 @@ class Estimate:
         return table(self.names, self.columns(), remarks)
 
 
-__all__ = ["ControlVariate", "Estimate", "MonteCarlo"]
+__all__ = ["ControlVariate", "Estimate", "MonteCarlo", "Promise"]

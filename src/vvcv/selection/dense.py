@@ -59,6 +59,11 @@ class DenseSystem:
         """Covariance of the coefficients under the model (of each column of values, for unit B)."""
         return cho_solve((self._normal, True), np.eye(len(self.coefficients)))
 
+    @cached_property
+    def influence(self) -> Float[np.ndarray, "q N"]:
+        """How each coefficient depends on each value: (A' W^-1 A)^-1 A' W^-1."""
+        return solve_triangular(self._normal, self._reducer.T, lower=True, trans=1)
+
     def restricted_likelihood(self) -> float:
         """Minus the log restricted likelihood, (y'Py + log|W| + log|A'W^-1 A|) / 2, without its constant."""
         normal = 2 * float(np.sum(np.log(np.diag(self._normal))))

@@ -59,6 +59,12 @@ class Design:
         """Indices of the rows of one task."""
         return np.flatnonzero(self.side.task == task)
 
+    def task_means(self, numbers: Float[np.ndarray, N * m]) -> Float[np.ndarray, " T"]:
+        """Means over the rows of each task, or of each column where tasks share their rows."""
+        if numbers.ndim == 2:
+            return numbers.mean(axis=0)
+        return np.array([numbers[self.rows(task)].mean() for task in range(self.tasks)])
+
     def only(self, task: int) -> Design:
         """The design of one task alone, with its indicator as the only column."""
         rows = self.rows(task)

@@ -1,12 +1,13 @@
 """Exact kernel control variates for one task or several: search on rounded rows, solution on the data as they are.
 
-`independent` fits one task by itself. `joint` fits several: on different points by the shared + own model
-B k_0 + diag(k_t), on shared points by one covariance for all, where every B gives the same estimate. Both return a
-`KernelFit` in the user's units.
+`independent` fits one task by itself. `joint` fits several: on different points by B k_0 and by the shared + own model
+B k_0 + diag(k_t), on shared points by one covariance for all, where every B gives the same estimate. Each returns the
+candidates that were worth solving, as `KernelFit`s in the user's units; `answers` weighs them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,16 +16,19 @@ from jaxtyping import Float
 from ..data import DIGITS, Coordinates, Prepared
 from ..kernels import Kernel
 from .design import Design
-from .families import CANDIDATES, change_family, scalar_model, separable_model, shared_and_own
+from .families import CANDIDATES, change_family, one_function, scalar_model, separable_model, shared_and_own
 from .kernel_fit import KernelFit, build_design
 from .model import Criterion
-from .search import FROM_NOTHING, refit, search
+from .search import FROM_NOTHING, Found, refit, search
 
 #: Rows beyond which hyperparameters are chosen on a part of the data (the solution always uses all).
 MOST_TUNING_ROWS = 1000
 
 #: Tasks whose promised errors are on average this many times smaller when fitted together clearly inform each other.
 CLEARLY_ALIKE = 2.0
+
+#: Evaluations for one task's own parameters from those of all tasks on the same points.
+FROM_POOLED = 25
 
 
 @dataclass(frozen=True)
@@ -36,58 +40,86 @@ class Options:
     order: int = 1
 
 
-def independent(prepared: Prepared, task: int, options: Options) -> KernelFit:
-    """The scalar kernel control variate of one task (control functionals, paper section 2)."""
-    return _searched(prepared, (task,), options, lambda f, d, l: scalar_model(f, d, l, options.order), pooled=False)
+def independent(prepared: Prepared, task: int, options: Options) -> list[KernelFit]:
+    """Scalar kernel control variates of one task (control functionals, paper section 2)."""
+    return _searched(prepared, (task,), options, _scalar_start(options), pooled=False)
 
 
-def joint(prepared: Prepared, members: tuple[int, ...], own: dict[int, KernelFit], options: Options) -> KernelFit:
-    """The vector-valued control variate of several tasks; `own` holds their independent fits, as starts."""
+def own_parameters(fit: KernelFit, task: int, options: Options) -> KernelFit:
+    """One task of a fit on shared points by itself, its parameters tuned from there."""
+    prepared, start = fit.prepared, replace(fit, members=(task,), pooled=False)
+    design = _tuning_design(prepared, start.members, fit.coordinates, fit.degree, False)
+    return replace(start, found=refit(fit.found, design, fit.found.model, options.criterion, FROM_POOLED))
+
+
+def joint(
+    prepared: Prepared, members: tuple[int, ...], own: dict[int, KernelFit], options: Options
+) -> list[KernelFit]:
+    """Vector-valued control variates of several tasks; `own` holds their best independent fits, as starts."""
     if prepared.tasks.share_points:
-        return _searched(prepared, members, options, lambda f, d, l: scalar_model(f, d, l, options.order), pooled=True)
+        return _searched(prepared, members, options, _scalar_start(options), pooled=True)
     covariance = _start_covariance(prepared, members)
-    separable = _searched(
-        prepared, members, options, lambda f, d, l: separable_model(f, d, l, covariance, options.order), pooled=False
+    separable = _separable(prepared, members, covariance, options)
+    best = best_of(separable)
+    alike = _separable(
+        prepared,
+        members,
+        one_function(covariance),
+        replace(options, families=(best.found.family,)),
+        {best.found.system: best.coordinates},
     )
-    candidates = [separable, *_shared_and_own(prepared, separable, own, options)]
-    return min(candidates, key=lambda fit: fit.found.score)
+    return [*separable, *alike, *_shared_and_own(best_of([best, *alike]), own, options)]
 
 
-def semi_exact(fit: KernelFit, degree: int, options: Options) -> KernelFit:
-    """The same kernel with polynomial columns of total degree `degree` for every task, tuned again from there.
+def semi_exact(fits: Sequence[KernelFit], degree: int, options: Options) -> list[KernelFit]:
+    """The best fits with polynomial columns of total degree `degree` for every task, tuned again from there.
 
-    What the polynomials take away may leave a smoother rest, so the smoothest family gets another chance.
+    What the polynomials take away may leave a smoother rest, so the best of the smoothest family is tried as well.
     """
+    smoothest = [fit for fit in fits if fit.found.family is options.families[0]]
+    chosen = {id(fit): fit for fit in (best_of(fits), *([best_of(smoothest)] if smoothest else []))}
+    return [_with_columns(fit, degree, options) for fit in chosen.values()]
+
+
+def best_of(fits: Sequence[KernelFit]) -> KernelFit:
+    """The fit with the best score."""
+    return min(fits, key=lambda fit: fit.found.score)
+
+
+def _with_columns(fit: KernelFit, degree: int, options: Options) -> KernelFit:
     design = _tuning_design(fit.prepared, fit.members, fit.coordinates, degree, fit.pooled)
-    found = []
-    for family in dict.fromkeys((fit.found.family, options.families[0])):
-        start = change_family(fit.found.model, family)
-        found.append(refit(fit.found, design, start, options.criterion, family=family))
-    return replace(fit, found=min(found, key=lambda f: f.score), degree=degree)
+    return replace(fit, found=refit(fit.found, design, fit.found.model, options.criterion), degree=degree)
 
 
-def _searched(prepared: Prepared, members: tuple[int, ...], options: Options, start, pooled: bool) -> KernelFit:
-    coordinates = {s: prepared.coordinates(members, s) for s in prepared.systems(members)}
+def _scalar_start(options: Options):
+    return lambda family, design, lengthscale, noise: scalar_model(family, design, lengthscale, noise, options.order)
+
+
+def _separable(prepared: Prepared, members, covariance: np.ndarray, options: Options, coordinates=None):
+    def start(family, design, lengthscale, noise):
+        return separable_model(family, design, lengthscale, covariance, noise, options.order)
+
+    return _searched(prepared, members, options, start, False, coordinates)
+
+
+def _searched(
+    prepared: Prepared, members: tuple[int, ...], options: Options, start, pooled: bool, coordinates=None
+) -> list[KernelFit]:
+    coordinates = coordinates or {s: prepared.coordinates(members, s) for s in prepared.systems(members)}
     designs = {s: _tuning_design(prepared, members, c, 0, pooled) for s, c in coordinates.items()}
     found = search(designs, start, options.families, options.criterion)
-    return KernelFit(prepared, members, coordinates[found.system], found, 0, pooled)
+    return [KernelFit(prepared, members, coordinates[f.system], f, 0, pooled) for f in found]
 
 
 def _tuning_design(prepared: Prepared, members, coordinates: Coordinates, degree: int, pooled: bool) -> Design:
     return build_design(prepared, members, coordinates, degree, pooled).rounded(DIGITS).thinned(MOST_TUNING_ROWS)
 
 
-def _shared_and_own(
-    prepared: Prepared, separable: KernelFit, own: dict[int, KernelFit], options: Options
-) -> list[KernelFit]:
+def _shared_and_own(separable: KernelFit, own: dict[int, KernelFit], options: Options) -> list[KernelFit]:
     """The shared + own model from two starts: almost all shared and, unless tasks are clearly alike, almost all own."""
-    members, coordinates, found = separable.members, separable.coordinates, separable.found
-    own_models = []
-    for task in members:
-        design = _tuning_design(prepared, (task,), coordinates, 0, False)
-        start = change_family(own[task].found.model, found.family)
-        own_models.append(refit(own[task].found, design, start, options.criterion).model)
-    design = _tuning_design(prepared, members, coordinates, 0, False)
+    members, found = separable.members, separable.found
+    design = _tuning_design(separable.prepared, members, separable.coordinates, 0, False)
+    own_models = [_own_start(separable, own[task], options).model for task in members]
     alone = sum(own[task].found.score for task in members)
     clearly_alike = found.score < alone - len(members) * np.log(CLEARLY_ALIKE)
     fits = []
@@ -95,6 +127,12 @@ def _shared_and_own(
         start = shared_and_own(found.model, own_models, shared_part, 1 - shared_part)
         fits.append(replace(separable, found=refit(found, design, start, options.criterion, FROM_NOTHING)))
     return fits
+
+
+def _own_start(separable: KernelFit, own: KernelFit, options: Options) -> Found:
+    """One task's own kernel in the family and coordinates of the shared one."""
+    design = _tuning_design(separable.prepared, own.members, separable.coordinates, 0, False)
+    return refit(own.found, design, change_family(own.found.model, separable.found.family), options.criterion)
 
 
 def _start_covariance(prepared: Prepared, members: tuple[int, ...]) -> Float[np.ndarray, "m m"]:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import equinox as eqx
 import jax
 import numpy as np
+from jaxtyping import Float
 
 from ..kernels import Full, Kernel, Matern, Own, Radial, RationalQuadratic, Separable, SquaredExponential
 from ..stein import SteinKernel, SteinSum
@@ -29,19 +30,40 @@ CANDIDATES = ("squared-exponential", "matern-5/2", "matern-3/2")
 
 START_NOISE = 1e-6
 
+#: How far from one the correlation of tasks starts that are taken for one function.
+ALMOST_ONE = 1e-6
 
-def scalar_model(family: str | Kernel, design: Design, lengthscale: float, order: int = 1) -> Model:
+
+def scalar_model(
+    family: str | Kernel, design: Design, lengthscale: float, noise: float = START_NOISE, order: int = 1
+) -> Model:
     """One kernel for one task."""
-    return _unit_variance(Model(_stein(family, design, lengthscale, order), np.full(design.tasks, START_NOISE)), design)
+    return _unit_variance(Model(_stein(family, design, lengthscale, order), np.full(design.tasks, noise)), design)
 
 
 def separable_model(
-    family: str | Kernel, design: Design, lengthscale: float, tasks_covariance: np.ndarray, order: int = 1
+    family: str | Kernel,
+    design: Design,
+    lengthscale: float,
+    tasks_covariance: np.ndarray,
+    noise: float = START_NOISE,
+    order: int = 1,
 ) -> Model:
     """B k(x, y) with a full B (special case I)."""
     scalar = _stein(family, design, lengthscale, order)
     joint = eqx.tree_at(lambda s: s.kernel, scalar, Separable(Full(tasks_covariance), scalar.kernel))
-    return _unit_variance(Model(joint, np.full(design.tasks, START_NOISE)), design)
+    return _unit_variance(Model(joint, np.full(design.tasks, noise)), design)
+
+
+def one_function(tasks_covariance: Float[np.ndarray, "T T"]) -> Float[np.ndarray, "T T"]:
+    """The covariance of tasks that are one function up to scale and sign, almost: rank one, signs as in a first B.
+
+    A separable likelihood often has a second optimum near there, which no path from a looser B leads to.
+    """
+    spread = np.sqrt(np.diag(tasks_covariance))
+    lead = np.linalg.eigh(tasks_covariance / np.outer(spread, spread))[1][:, -1]
+    sign = np.where(lead >= 0, spread, -spread)
+    return (1 - ALMOST_ONE) * np.outer(sign, sign) + ALMOST_ONE * np.diag(spread**2)
 
 
 def shared_and_own(shared: Model, own: list[Model], shared_part: float, own_part: float) -> Model:

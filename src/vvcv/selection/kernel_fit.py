@@ -13,8 +13,9 @@ from ..kernels import Kernel, Own, Separable, Side, correlation
 from ..stein import SteinKernel, gram, polynomial_features, stein_terms, task_matrix
 from .dense import DenseSystem
 from .design import Design, orthonormal_features
+from .errors import Errors
 from .model import solve
-from .search import Found, promised_errors
+from .search import Found
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +65,23 @@ class KernelFit:
     @cached_property
     def std_error(self) -> Float[np.ndarray, " m"]:
         """Standard errors of the means: the model's, corrected by left-out residuals."""
-        return self._scale * promised_errors(self.system, self.design, self.found.tuned.free)
+        return self._scale * self._errors.std_error
+
+    @cached_property
+    def scores(self) -> Float[np.ndarray, " m"]:
+        """By what the members' answers are weighed against others (`answers`)."""
+        return self._errors.score + np.log(self._scale)
+
+    @cached_property
+    def _errors(self) -> Errors:
+        return Errors.of(self.system, self.design, self.found.tuned.free)
+
+    @property
+    def freedom(self) -> int:
+        """Degrees of freedom a task's values have left after its columns: the smallest of any task."""
+        design = self.design
+        columns = design.columns.shape[1] // design.tasks
+        return max(int(np.bincount(design.side.task).min()) - columns, 1)
 
     def variate(
         self, points: Float[np.ndarray, "k d"], scores: Float[np.ndarray, "k d"], member: int

@@ -2,7 +2,8 @@
 
     values = beta + Phi gamma + residual,   Phi the Stein images of monomials up to a total degree
 
-The degree is chosen by exact leave-one-out, h_i the leverage of row i: residual_i / (1 - h_i).
+With h_i the leverage of row i, its residual when left out is residual_i / (1 - h_i), which chooses the degree; and as
+beta = sum_i c_i value_i, the error bar is sqrt(sum_i (c_i left-out residual_i)^2), whatever the residuals' law.
 """
 
 from __future__ import annotations
@@ -29,8 +30,14 @@ class PolynomialFit:
     degree: int
     mean: float
     std_error: float
+    freedom: int
     coefficients: Float[np.ndarray, " q"]
     leave_one_out: Float[np.ndarray, " n"]
+
+    @property
+    def left_out_error(self) -> float:
+        """Root mean square of the left-out residuals."""
+        return float(np.sqrt(np.mean(self.leave_one_out**2)))
 
     def variate(self, points: Float[np.ndarray, "k d"], scores: Float[np.ndarray, "k d"]) -> Float[np.ndarray, " k"]:
         """g at new points with their scores."""
@@ -38,38 +45,36 @@ class PolynomialFit:
         return polynomial_features(z, s, self.degree) @ (self.transform @ self.coefficients)
 
 
-def fit_polynomial(prepared: Prepared, task: int, degree: int) -> PolynomialFit | None:
-    """Least squares with all monomials up to `degree`, or None where that leaves no degree of freedom."""
-    rows = prepared.distinct[task]
+def fit_polynomials(prepared: Prepared, members: tuple[int, ...], degree: int) -> list[PolynomialFit]:
+    """Least squares with all monomials up to `degree` for one task, or for several on the same points.
+
+    Nothing comes back where the monomials leave no degree of freedom.
+    """
+    rows = prepared.distinct[members[0]]
     n, d = rows.points.shape
     if count_features(d, degree) > n - 3:
-        return None
-    coordinates = prepared.coordinates((task,), "scaled")
+        return []
+    coordinates = prepared.coordinates(members[:1], "scaled")
     basis, transform = orthonormal_features(coordinates.points(rows.points), coordinates.scores(rows.scores), degree)
-    values = prepared.standard_values(task)
     columns = np.hstack([np.ones((n, 1)), basis])
     root = np.sqrt(rows.multiplicity)
     q, r = qr(columns * root[:, None], mode="economic")
-    coefficients = solve_triangular(r, q.T @ (values * root))
-    residual = values - columns @ coefficients
-    leverage = np.sum(q**2, axis=1)
-    freedom = rows.multiplicity.sum() * (1 - columns.shape[1] / n)
-    variance = float(np.sum(rows.multiplicity * residual**2) / freedom)
-    inverse = solve_triangular(r, np.eye(len(r)))
-    scale = prepared.scale[task]
-    return PolynomialFit(
-        coordinates=coordinates,
-        transform=transform,
-        degree=degree,
-        mean=float(prepared.shift[task] + scale * coefficients[0]),
-        std_error=float(scale * np.sqrt(variance * np.sum(inverse[0] ** 2))),
-        coefficients=scale * coefficients[1:],
-        leave_one_out=scale * residual / np.maximum(1 - leverage, 1e-12),
-    )
-
-
-def best_polynomial(prepared: Prepared, task: int) -> PolynomialFit | None:
-    """The degree with the smallest leave-one-out error, or None with too few points for degree one."""
-    fits = [fit_polynomial(prepared, task, degree) for degree in range(1, HIGHEST_DEGREE + 1)]
-    possible = [fit for fit in fits if fit is not None]
-    return min(possible, key=lambda fit: float(np.mean(fit.leave_one_out**2)), default=None)
+    values = np.column_stack([prepared.standard_values(t) for t in members])
+    solution = solve_triangular(r, q.T @ (values * root[:, None]))
+    left_out = (values - columns @ solution) / np.maximum(1 - np.sum(q**2, axis=1), 1e-12)[:, None]
+    # beta = first row of r^-1 q' root: the weight of every value in the mean.
+    weights = q @ solve_triangular(r, np.eye(len(r)))[0] * root
+    errors = np.sqrt(np.sum((weights[:, None] * left_out) ** 2, axis=0))
+    return [
+        PolynomialFit(
+            coordinates=coordinates,
+            transform=transform,
+            degree=degree,
+            mean=float(prepared.shift[t] + prepared.scale[t] * solution[0, i]),
+            std_error=float(prepared.scale[t] * errors[i]),
+            freedom=max(n - columns.shape[1], 1),
+            coefficients=prepared.scale[t] * solution[1:, i],
+            leave_one_out=prepared.scale[t] * left_out[:, i],
+        )
+        for i, t in enumerate(members)
+    ]

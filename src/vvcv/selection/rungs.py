@@ -1,13 +1,12 @@
 """The ladder: plain average, polynomial, scalar kernel, semi-exact, vector-valued, vector-valued semi-exact.
 
-Every rung answers the same questions for every task: the estimate, its standard error (corrected by how well values
-are predicted that were left out), the control variate itself, and what was chosen, in words.
+Every rung offers candidates for every task: the estimate, its standard error (corrected by how well values are
+predicted that were left out), the control variate itself, and what was chosen, in words. One answer is made of them
+by weight (`answers`): of one rung's where a rung was asked for, of all rungs' for `auto`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -16,29 +15,19 @@ from jaxtyping import Float
 from ..data import Prepared
 from ..memory import bytes_needed, largest_system
 from ..stein import count_features
-from .average import average
-from .exact import Options, independent, joint, semi_exact
+from .answers import Answer, combine, contradiction, score_of
+from .average import average, effective_size
+from .exact import Options, best_of, independent, joint, own_parameters, semi_exact
 from .kernel_fit import KernelFit
-from .linear import best_polynomial
+from .linear import HIGHEST_DEGREE, PolynomialFit, fit_polynomials
 
 #: Rungs of the ladder, from simple to rich.
 METHODS = ("mc", "zv", "cf", "secf", "vv", "vv-secf")
 
-Variate = Callable[[np.ndarray, np.ndarray], np.ndarray]
-
 #: Fewest distinct points with which the parameters of a kernel can be chosen.
 FEWEST_POINTS = 4
 
-
-@dataclass(frozen=True, eq=False)
-class Answer:
-    """What one rung says about one task."""
-
-    method: str
-    mean: float
-    std_error: float
-    variate: Variate
-    description: str
+Fits = dict[int, list[KernelFit]]
 
 
 class Ladder:
@@ -48,26 +37,42 @@ class Ladder:
         self.prepared = prepared
         self.options = options
 
-    def answers(self, method: str) -> list[Answer | None]:
-        """The answers of one rung, a None for every task it cannot serve (too few points)."""
-        return {
-            "mc": self._plain,
-            "zv": self._polynomial,
-            "cf": lambda: self._kernel("cf", self._scalar),
-            "secf": lambda: self._kernel("secf", self._scalar_semi_exact),
-            "vv": lambda: self._kernel("vv", self._joint),
-            "vv-secf": lambda: self._kernel("vv-secf", self._joint_semi_exact),
+    def candidates(self, method: str) -> list[list[Answer]]:
+        """What one rung offers for each task: nothing where it cannot serve it (too few points)."""
+        if method == "mc":
+            return [[answer] for answer in self.plain]
+        if method == "zv":
+            return self._polynomials
+        fits: Fits = {
+            "cf": lambda: self._scalar_fits,
+            "secf": lambda: self._scalar_semi_exact,
+            "vv": lambda: self._shared_by_all(self._joint_fits),
+            "vv-secf": lambda: self._shared_by_all(self._joint_semi_exact),
         }[method]()
+        return [[self._answer(method, fit, t) for fit in fits.get(t, [])] for t in range(len(self.prepared.tasks))]
+
+    def automatic(self) -> list[list[Answer]]:
+        """The answer of every rung that can serve it, for each task.
+
+        On shared points, where a scalar rung pays for every task anew, only the more promising of the two is asked.
+        """
+        methods = METHODS if len(self.prepared.tasks) > 1 else METHODS[:4]
+        if self.prepared.tasks.share_points and len(self._eligible) > 1 and self._can_join:
+            semi_exact = self._joint_semi_exact
+            columns_help = bool(semi_exact) and best_of(semi_exact).found.score < best_of(self._joint_fits).found.score
+            methods = tuple(m for m in methods if m != ("cf" if columns_help else "secf"))
+        rungs = [self.candidates(method) for method in methods]
+        return [[combine(rung[t]) for rung in rungs if rung[t]] for t in range(len(self.prepared.tasks))]
 
     def required(self, method: str) -> list[Answer]:
         """The answers of one rung for all tasks, or an error that says which task it cannot serve."""
         chosen = []
-        for t, (answer, plain) in enumerate(zip(self.answers(method), self._plain(), strict=True)):
-            if answer is None and self.prepared.constant(t):
-                answer = plain  # nothing to learn: the mean of constant values is known
-            if answer is None:
+        for t, offered in enumerate(self.candidates(method)):
+            if not offered and self.prepared.constant(t):
+                offered = [self.plain[t]]  # nothing to learn: the mean of constant values is known
+            if not offered:
                 raise ValueError(self._refusal(method, t))
-            chosen.append(answer)
+            chosen.append(combine(offered))
         return chosen
 
     def _refusal(self, method: str, task: int) -> str:
@@ -94,28 +99,65 @@ class Ladder:
     def task_correlation(self) -> Float[np.ndarray, "T T"]:
         """How alike the vector-valued fit takes the tasks to be; the identity if there is none."""
         result = np.eye(len(self.prepared.tasks))
-        fit = self.__dict__.get("_joint_fit")
-        if fit is not None and len(fit.members) > 1:
+        fits = self.__dict__.get("_joint_fits")
+        if fits and len(fits[0].members) > 1:
+            fit = best_of(fits)
             result[np.ix_(fit.members, fit.members)] = fit.task_correlation
         return result
 
-    def _plain(self) -> list[Answer | None]:
-        return [Answer("mc", *average(task), _zero, "plain average") for task in self.prepared.tasks]
-
-    def _polynomial(self) -> list[Answer | None]:
-        answers: list[Answer | None] = []
-        for task in range(len(self.prepared.tasks)):
-            fit = None if self.prepared.constant(task) else best_polynomial(self.prepared, task)
-            if fit is None:
-                answers.append(None)
-                continue
-            answers.append(Answer("zv", fit.mean, fit.std_error, fit.variate, f"polynomial of degree {fit.degree}"))
+    @cached_property
+    def plain(self) -> list[Answer]:
+        """Plain averages."""
+        answers = []
+        for t, task in enumerate(self.prepared.tasks):
+            mean, error = average(task)
+            left_out = self.prepared.scale[t] * task.size / max(task.size - 1, 1)
+            score = float(score_of(np.array(error), np.array(left_out)))
+            freedom = max(effective_size(task.values, task.chains) - 1, 1.0)
+            answers.append(Answer("mc", mean, error, score, freedom, _zero, "plain average"))
         return answers
 
-    def _kernel(self, method: str, fits: Callable[[], dict[int, KernelFit]]) -> list[Answer | None]:
-        by_task = fits()
+    @cached_property
+    def _polynomials(self) -> list[list[Answer]]:
+        varying = tuple(t for t in range(len(self.prepared.tasks)) if not self.prepared.constant(t))
+        groups = [varying] if self.prepared.tasks.share_points and varying else [(t,) for t in varying]
+        answers: list[list[Answer]] = [[] for _ in self.prepared.tasks]
+        for members in groups:
+            for degree in range(1, HIGHEST_DEGREE + 1):
+                for t, fit in zip(members, fit_polynomials(self.prepared, members, degree), strict=False):
+                    answers[t].append(self._polynomial_answer(fit, t))
+        return answers
+
+    def _polynomial_answer(self, fit: PolynomialFit, task: int) -> Answer:
+        score = float(score_of(np.array(fit.std_error), np.array(fit.left_out_error)))
+        return Answer(
+            "zv",
+            fit.mean,
+            fit.std_error * self._inefficiency[task],
+            score + contradiction(fit.mean, self.plain[task]),
+            fit.freedom,
+            fit.variate,
+            f"polynomial of degree {fit.degree}",
+        )
+
+    def _answer(self, method: str, fit: KernelFit, task: int) -> Answer:
+        member = fit.members.index(task)
+        mean = float(fit.mean[member])
+        return Answer(
+            method,
+            mean,
+            float(fit.std_error[member]) * self._inefficiency[task],
+            float(fit.scores[member]) + contradiction(mean, self.plain[task]),
+            fit.freedom,
+            lambda points, scores: fit.variate(points, scores, member),
+            _describe(fit),
+        )
+
+    @cached_property
+    def _inefficiency(self) -> list[float]:
+        """By how much chains widen every error bar: sqrt(n / effective n), for they have seen fewer places than rows."""
         return [
-            _kernel_answer(method, by_task[t], t) if t in by_task else None for t in range(len(self.prepared.tasks))
+            float(np.sqrt(max(task.size / effective_size(task.values, task.chains), 1.0))) for task in self.prepared.tasks
         ]
 
     @cached_property
@@ -125,40 +167,48 @@ class Ladder:
         enough = [FEWEST_POINTS <= len(rows.values) <= most for rows in self.prepared.distinct]
         return tuple(t for t in self.prepared.canonical if enough[t] and not self.prepared.constant(t))
 
-    def _scalar(self) -> dict[int, KernelFit]:
-        return self._scalar_fits
-
     @cached_property
-    def _scalar_fits(self) -> dict[int, KernelFit]:
+    def _scalar_fits(self) -> Fits:
+        if self._pooled:
+            best = best_of(self._joint_fits)
+            return {task: [own_parameters(best, task, self.options)] for task in self._eligible}
         return {task: independent(self.prepared, task, self.options) for task in self._eligible}
 
-    def _joint(self) -> dict[int, KernelFit]:
-        return dict.fromkeys(self._eligible, self._joint_fit) if self._can_join else {}
+    @cached_property
+    def _scalar_semi_exact(self) -> Fits:
+        if self._pooled:
+            best = best_of(self._joint_semi_exact) if self._joint_semi_exact else None
+            return {task: [own_parameters(best, task, self.options)] for task in self._eligible} if best else {}
+        return {task: self._with_polynomials(fits) for task, fits in self._scalar_fits.items()}
+
+    @property
+    def _pooled(self) -> bool:
+        """Whether one covariance serves several tasks on the same points: a start for each of them."""
+        return self.prepared.tasks.share_points and len(self._eligible) > 1
 
     @property
     def _can_join(self) -> bool:
         return bool(self._eligible) and self._rows("vv", self._eligible[0]) <= largest_system()
 
     @cached_property
-    def _joint_fit(self) -> KernelFit:
+    def _joint_fits(self) -> list[KernelFit]:
+        if not self._can_join:
+            return []
         if len(self._eligible) == 1:
             return self._scalar_fits[self._eligible[0]]
-        # On shared points one covariance serves all tasks: fits of their own would be no start for it.
-        own = {} if self.prepared.tasks.share_points else self._scalar_fits
+        own = {} if self._pooled else {task: best_of(fits) for task, fits in self._scalar_fits.items()}
         return joint(self.prepared, self._eligible, own, self.options)
 
-    def _scalar_semi_exact(self) -> dict[int, KernelFit]:
-        fits = {task: self._best_degree(fit) for task, fit in self._scalar_fits.items()}
-        return {task: fit for task, fit in fits.items() if fit is not None}
+    @cached_property
+    def _joint_semi_exact(self) -> list[KernelFit]:
+        return self._with_polynomials(self._joint_fits)
 
-    def _joint_semi_exact(self) -> dict[int, KernelFit]:
-        fit = self._best_degree(self._joint_fit) if self._can_join else None
-        return dict.fromkeys(self._eligible, fit) if fit is not None else {}
+    def _with_polynomials(self, fits: list[KernelFit]) -> list[KernelFit]:
+        degrees = semi_exact_degrees(fits[0]) if fits else []
+        return [fit for degree in degrees for fit in semi_exact(fits, degree, self.options)]
 
-    def _best_degree(self, fit: KernelFit) -> KernelFit | None:
-        degrees = semi_exact_degrees(fit)
-        fits = [semi_exact(fit, degree, self.options) for degree in degrees]
-        return min(fits, key=lambda f: f.found.score, default=None)
+    def _shared_by_all(self, fits: list[KernelFit]) -> Fits:
+        return dict.fromkeys(self._eligible, fits)
 
 
 def semi_exact_degrees(fit: KernelFit) -> list[int]:
@@ -166,17 +216,6 @@ def semi_exact_degrees(fit: KernelFit) -> list[int]:
     smallest = min(len(fit.prepared.distinct[t].values) for t in fit.members)
     dimension = fit.prepared.tasks.dimension
     return [degree for degree in (1, 2) if count_features(dimension, degree) + 1 <= smallest // 2]
-
-
-def _kernel_answer(method: str, fit: KernelFit, task: int) -> Answer:
-    member = fit.members.index(task)
-    return Answer(
-        method,
-        float(fit.mean[member]),
-        float(fit.std_error[member]),
-        lambda points, scores: fit.variate(points, scores, member),
-        _describe(fit),
-    )
 
 
 def _describe(fit: KernelFit) -> str:

@@ -3,7 +3,7 @@
 All dimensions alike first, from two starts; then each with a weight and a lengthscale of its own, or as much of that as
 there are values to choose it by; then rougher families, from there, while they help. Within a model the restricted
 likelihood chooses the parameters; between models, whose likelihoods do not compare (other columns, other numbers
-of parameters), the promised error of the means decides, corrected by exact leave-one-out.
+of parameters), the score of `answers` decides: promised error of the means and left-out residuals.
 """
 
 from __future__ import annotations
@@ -13,13 +13,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float
 from scipy.linalg import LinAlgError
 
 from ..data import CoordinateSystem
 from ..kernels import Kernel
-from .dense import DenseSystem
 from .design import Design
+from .errors import Errors
 from .families import CANDIDATES, change_family
 from .model import Criterion, Model, criterion_and_gradient, solve
 from .parameters import Parameters
@@ -32,13 +31,17 @@ LEVELS: tuple[frozenset[str], ...] = (
     frozenset(),
 )
 
-#: Starting lengthscales, in units of the typical distance sqrt(d) of two standardised points.
-START_LENGTHSCALES = (1.0, 0.3)
+#: Starting lengthscales, in units of the typical distance sqrt(d) of two standardised points, each with its noise:
+#: a smooth function without, a wiggly one with. (From hardly any noise no gradient leads to a noisy optimum.)
+STARTS = ((1.0, 1e-6), (0.3, 1e-2))
 
 #: Evaluations of the objective for a new model, for one that starts from a tuned neighbour, and for a first look.
-FROM_NOTHING, FROM_NEIGHBOUR, FIRST_LOOK = 80, 40, 50
+FROM_NOTHING, FROM_NEIGHBOUR, FIRST_LOOK = 80, 30, 30
 
-Start = Callable[[str | Kernel, Design, float], Model]
+#: A coordinate system whose likelihood is this much behind with all dimensions alike is not tried any further.
+CLEARLY_BEHIND = 10.0
+
+Start = Callable[[str | Kernel, Design, float, float], Model]
 
 
 @dataclass(frozen=True)
@@ -63,20 +66,15 @@ def search(
     families: Sequence[str | Kernel] = CANDIDATES,
     criterion: Criterion = "reml",
     max_evaluations: int = FROM_NOTHING,
-) -> Found:
-    """The model with the best score over coordinate systems, levels and families."""
-    candidates = [
-        found
-        for system, design in designs.items()
-        for found in _levels(system, design, start, families[0], criterion, max_evaluations)
-    ]
-    best = min(candidates, key=_score)
+) -> list[Found]:
+    """One model for each family that was worth trying, at the best coordinate system and level, smoothest first."""
+    found = [min(_levels(designs, start, families[0], criterion, max_evaluations), key=_score)]
     for family in families[1:]:  # from smooth to rough, for as long as roughness helps
-        rougher = refit(best, designs[best.system], change_family(best.model, family), criterion, family=family)
-        if rougher.score >= best.score:
+        last = found[-1]
+        found.append(refit(last, designs[last.system], change_family(last.model, family), criterion, family=family))
+        if found[-1].score >= last.score:
             break
-        best = rougher
-    return best
+    return found
 
 
 def refit(
@@ -92,26 +90,10 @@ def refit(
     return Found(tuned, score(tuned, design), found.system, family or found.family, found.level)
 
 
-def promised_errors(system: DenseSystem, design: Design, count: int) -> Float[np.ndarray, " T"]:
-    """Standard errors of the means (in standard units): the model's, corrected by its left-out residuals.
-
-    sqrt(cov beta_t) times the root mean square of residual / deviation over the values of task t, each predicted from
-    all others: a model that is too sure of itself pays for it. The residuals do not know that `count` parameters were
-    tuned on the same N values, which costs exp(count / N) on this scale (Akaike).
-    """
-    tuning = np.exp(count / design.values.size)
-    residual, variance = system.leave_one_out()
-    squared = residual**2 / variance
-    if squared.ndim == 2:
-        return tuning * np.sqrt(system.covariance[0, 0] * squared.mean(axis=0))
-    calibration = np.array([squared[design.rows(task)].mean() for task in range(design.tasks)])
-    return tuning * np.sqrt(np.diag(system.covariance)[: design.tasks] * calibration)
-
-
 def score(tuned: Tuned, design: Design) -> float:
-    """Sum over tasks of the logarithm of the promised error: relative gains count alike on every task."""
+    """Sum over tasks of the scores of the answers: relative gains count alike on every task."""
     try:
-        total = float(np.sum(np.log(promised_errors(solve(tuned.model, design), design, tuned.free) + 1e-300)))
+        total = float(np.sum(Errors.of(solve(tuned.model, design), design, tuned.free).score))
     except LinAlgError:
         return np.inf
     return total if np.isfinite(total) else np.inf
@@ -123,23 +105,41 @@ def noise_floor(design: Design) -> float:
 
 
 def _levels(
-    system: CoordinateSystem,
-    design: Design,
+    designs: Mapping[Any, Design],
     start: Start,
     family: str | Kernel,
     criterion: Criterion,
     max_evaluations: int,
 ) -> list[Found]:
-    objective, floor = _objective(design, criterion), noise_floor(design)
+    """The best model with all dimensions alike, and the best with as much of its own for each as the values allow.
+
+    At the same level, likelihoods in two coordinate systems compare: the same values, columns and parameters.
+    """
+    alike = [_alike(system, design, start, family, criterion) for system, design in designs.items()]
+    best = min(alike, key=_value)
+    level = _richest_level(best.model, designs[best.system])
+    if best.model.kernel.log_axes.size == 1 or level == 0:
+        return [best]
+    rich = []
+    for first in alike:
+        if first.tuned.value <= best.tuned.value + CLEARLY_BEHIND:
+            design = designs[first.system]
+            tuned = tune(
+                _objective(design, criterion), first.model, LEVELS[level], max_evaluations, noise_floor(design)
+            )
+            rich.append(Found(tuned, score(tuned, design), first.system, family, level))
+    return [best, min(rich, key=_value)]
+
+
+def _alike(system: CoordinateSystem, design: Design, start: Start, family: str | Kernel, criterion: Criterion) -> Found:
+    """All dimensions alike, from the better of two starts."""
     d = design.side.points.shape[1]
-    starts = [start(family, design, factor * np.sqrt(d)) for factor in START_LENGTHSCALES]
-    alike = min((tune(objective, model, LEVELS[0], FIRST_LOOK, floor) for model in starts), key=lambda t: t.value)
-    found = [Found(alike, score(alike, design), system, family, 0)]
-    level = _richest_level(alike.model, design)
-    if d > 1 and level > 0:
-        rich = tune(objective, alike.model, LEVELS[level], max_evaluations, floor)
-        found.append(Found(rich, score(rich, design), system, family, level))
-    return found
+    looks = []
+    for factor, noise in STARTS:
+        model = start(family, design, factor * np.sqrt(d), noise)
+        tuned = tune(_objective(design, criterion), model, LEVELS[0], FIRST_LOOK, noise_floor(design))
+        looks.append(Found(tuned, score(tuned, design), system, family, 0))
+    return min(looks, key=_score)
 
 
 def _richest_level(model: Model, design: Design) -> int:
@@ -154,3 +154,7 @@ def _objective(design: Design, criterion: Criterion):
 
 def _score(found: Found) -> float:
     return found.score
+
+
+def _value(found: Found) -> float:
+    return found.tuned.value

@@ -24,13 +24,14 @@ SMALL = 256
 #: Bytes to which the addresses of arrays must be aligned for compiled code to read them in place.
 ALIGNMENT = 64
 
-#: Small matrices take microseconds however they are compiled: compile them fast.
+#: Matrices up to TINY take microseconds however they are compiled: compile them fast.
+TINY = 64
 FAST_COMPILE = {"xla_backend_optimization_level": 0}
 
 
 def upper(scalar: SteinKernel, padded_side: Side, n: int) -> Float[np.ndarray, "n n"]:
     """The first n rows and columns of a symmetric block; below its diagonal it may be anything. Read-only."""
-    evaluate = _upper_small if len(padded_side.task) <= SMALL else _upper_large
+    evaluate = _upper_tiny if len(padded_side.task) <= TINY else _upper_large
     return np.asarray(evaluate(scalar, padded_side))[:n, :n]
 
 
@@ -41,7 +42,7 @@ def pull(scalar: SteinKernel, padded_side: Side, cotangent: Float[np.ndarray, "n
         padded = aligned_zeros(size)
         padded[:n, :n] = cotangent
         cotangent = padded
-    evaluate = _pullback_small if size <= SMALL else _pullback_large
+    evaluate = _pullback_tiny if size <= TINY else _pullback_large
     return jax.tree.map(np.asarray, evaluate(scalar, padded_side, jax.device_put(cotangent, may_alias=True)))
 
 
@@ -54,7 +55,7 @@ def aligned_zeros(size: int) -> Float[np.ndarray, "size size"]:
 
 def bucket(n: int) -> int:
     """The padded length of n rows: few lengths, so few compilations, and little waste where it would cost."""
-    for size in (64, 128, SMALL):
+    for size in (TINY, 128, SMALL):
         if n <= size:
             return size
     return -(-n // TILE) * TILE
@@ -164,5 +165,5 @@ def padded(side: Side) -> Side:
     return Side(*(np.concatenate([a, np.zeros((extra, *np.shape(a)[1:]), dtype=np.asarray(a).dtype)]) for a in side))
 
 
-_upper_small, _upper_large = jax.jit(_upper, compiler_options=FAST_COMPILE), jax.jit(_upper)
-_pullback_small, _pullback_large = jax.jit(_pullback, compiler_options=FAST_COMPILE), jax.jit(_pullback)
+_upper_tiny, _upper_large = jax.jit(_upper, compiler_options=FAST_COMPILE), jax.jit(_upper)
+_pullback_tiny, _pullback_large = jax.jit(_pullback, compiler_options=FAST_COMPILE), jax.jit(_pullback)

@@ -1,0 +1,113 @@
+"""What a fit says about one task, and one answer out of several: weighted by how well each has shown itself.
+
+    s_k = sqrt(promised error * root mean square of the left-out residuals),   w_k ~ s_k^-8,   v_k ~ s_k^-2.5
+
+    mean = sum_k w_k m_k,   std_error^2 = sum_k v_k (e_k^2 + (m_k - mean)^2)
+
+A clearly better fit takes all the weight, and where the evidence is thin, fits share it. Doubt is spread more evenly
+than weight: a rival that is a few times less sure still widens the error bar, by how much it disagrees.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from jaxtyping import Float
+
+Variate = Callable[[np.ndarray, np.ndarray], np.ndarray]
+
+#: How sharply weights fall with the score: of the mean, and of the doubt about it.
+SHARPNESS, DOUBT = 8.0, 2.5
+
+#: Weights below this are left out: they would cost an evaluation of the variate and change nothing.
+NEGLIGIBLE = 1e-4
+
+#: Squared distance from the plain average, in its own errors, that no one wonders at (5 % of right answers exceed it).
+UNREMARKABLE = 4.0
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """What one fit says about one task: the mean, its standard error with degrees of freedom, the variate, a score.
+
+    The score is the logarithm of s above: less is better. `parts` are the answers it was averaged from.
+    """
+
+    method: str
+    mean: float
+    std_error: float
+    score: float
+    freedom: float
+    variate: Variate
+    description: str
+    weight: float = 1.0
+    parts: tuple[Answer, ...] = field(default=(), repr=False)
+
+
+def score_of(promised: Float[np.ndarray, " m"], left_out: Float[np.ndarray, " m"]) -> Float[np.ndarray, " m"]:
+    """log sqrt(promised error * left-out error), finite even where both vanish.
+
+    >>> score_of(np.array([1.0]), np.array([np.exp(2.0)]))
+    array([1.])
+    """
+    return 0.5 * (np.log(np.maximum(promised, 1e-300)) + np.log(np.maximum(left_out, 1e-300)))
+
+
+def contradiction(mean: float, plain: Answer) -> float:
+    """What an answer's score pays for being many standard errors away from the plain average, which has no bias.
+
+    Separate modes, for one, hide from every Stein kernel: nothing but their share of the sample tells their weight.
+    The distance counts as Student's t with the plain average's degrees of freedom.
+
+    >>> contradiction(1.0, Answer("mc", 0.0, 0.1, 0.0, 50.0, np.subtract, "")) > 10
+    True
+    """
+    if plain.std_error <= 0:
+        return 0.0
+    squared = ((mean - plain.mean) / plain.std_error) ** 2
+    distance = (plain.freedom + 1) * np.log1p(squared / plain.freedom)
+    return max(0.0, float(distance) - UNREMARKABLE) / UNREMARKABLE
+
+
+def weigh(scores: Sequence[float], sharpness: float = SHARPNESS) -> Float[np.ndarray, " k"]:
+    """Weights proportional to exp(-sharpness * score), those that hardly count set to zero.
+
+    >>> weigh([0.0, 0.0, 5.0])
+    array([0.5, 0.5, 0. ])
+    """
+    scores = np.asarray(scores, dtype=float)
+    weights = np.exp(-sharpness * (scores - scores.min()))
+    weights = np.where(weights < NEGLIGIBLE, 0.0, weights)
+    return weights / weights.sum()
+
+
+def combine(answers: Sequence[Answer]) -> Answer:
+    """One answer from several about the same task; method, kernel and score are those of the heaviest.
+
+    >>> both = [Answer("cf", m, 0.1, 0.0, 9.0, np.subtract, "") for m in (0.9, 1.1)]
+    >>> combine(both).mean, round(combine(both).std_error, 4)
+    (1.0, 0.1414)
+    """
+    scores = [answer.score for answer in answers]
+    weights, doubts = weigh(scores), weigh(scores, DOUBT)
+    parts = tuple(replace(a, weight=float(w)) for a, w in zip(answers, weights, strict=True) if w > 0)
+    best = max(parts, key=lambda part: part.weight)
+    # Differences from the best, so that the last digits of large means survive.
+    mean = best.mean + sum(part.weight * (part.mean - best.mean) for part in parts)
+    variance = sum(v * (a.std_error**2 + (a.mean - mean) ** 2) for v, a in zip(doubts, answers, strict=True))
+    return Answer(
+        best.method,
+        mean,
+        float(np.sqrt(variance)),
+        best.score,
+        sum(part.weight * part.freedom for part in parts),
+        best.variate if len(parts) == 1 else _sum_of(parts),
+        best.description,
+        parts=parts,
+    )
+
+
+def _sum_of(parts: tuple[Answer, ...]) -> Variate:
+    return lambda points, scores: sum(part.weight * part.variate(points, scores) for part in parts)
