@@ -12,10 +12,10 @@ from numpy.linalg import LinAlgError
 from ..data import Prepared, Task, Tasks, as_tasks, require
 from ..kernels import Kernel, as_kernel
 from ..precision import float64
+from ..selection.answers import Answer, combine, weigh
 from ..selection.exact import Options
 from ..selection.families import CANDIDATES, FAMILIES
 from ..selection.model import Criterion
-from ..selection.answers import Answer, combine, weigh
 from ..selection.rungs import METHODS, Ladder
 from ..threads import threads_for
 from .result import ControlVariate, Estimate, MonteCarlo, Promise

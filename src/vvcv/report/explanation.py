@@ -52,7 +52,11 @@ def _reason(offered: Sequence[Promised]) -> str:
         return f"{RUNGS.get(best.method, best.method)}, the only rung that these data allow."
     if best.method == "mc" and len(heavy) == 1:
         return "the plain average: no control variate predicts values it has not seen any better."
-    gain = f", {plain.std_error / best.std_error:.2g} times less than the plain average" if plain and best.std_error else ""
+    gain = (
+        f", {plain.std_error / best.std_error:.2g} times less than the plain average"
+        if plain and best.std_error
+        else ""
+    )
     if len(heavy) == 1:
         return (
             f"{RUNGS.get(best.method, best.method)}, which promises an error of {best.std_error:.2g}{gain}, and "

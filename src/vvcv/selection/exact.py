@@ -52,9 +52,7 @@ def own_parameters(fit: KernelFit, task: int, options: Options) -> KernelFit:
     return replace(start, found=refit(fit.found, design, fit.found.model, options.criterion, FROM_POOLED))
 
 
-def joint(
-    prepared: Prepared, members: tuple[int, ...], own: dict[int, KernelFit], options: Options
-) -> list[KernelFit]:
+def joint(prepared: Prepared, members: tuple[int, ...], own: dict[int, KernelFit], options: Options) -> list[KernelFit]:
     """Vector-valued control variates of several tasks; `own` holds their best independent fits, as starts."""
     if prepared.tasks.share_points:
         return _searched(prepared, members, options, _scalar_start(options), pooled=True)

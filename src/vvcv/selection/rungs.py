@@ -157,7 +157,8 @@ class Ladder:
     def _inefficiency(self) -> list[float]:
         """By how much chains widen every error bar: sqrt(n / effective n), for they have seen fewer places than rows."""
         return [
-            float(np.sqrt(max(task.size / effective_size(task.values, task.chains), 1.0))) for task in self.prepared.tasks
+            float(np.sqrt(max(task.size / effective_size(task.values, task.chains), 1.0)))
+            for task in self.prepared.tasks
         ]
 
     @cached_property
