@@ -1,4 +1,4 @@
-"""Why an estimate is what it is: what each rung promised for each task, what it weighs, and a sentence that says why."""
+"""Why an estimate is what it is: what each rung promised for each task, what it weighs, and why, in a sentence."""
 
 from __future__ import annotations
 
@@ -23,11 +23,16 @@ ALONE = 0.95
 class Promised(Protocol):
     """What is told of one rung for one task."""
 
-    method: str
-    kernel: str
-    mean: float
-    std_error: float
-    weight: float
+    @property
+    def method(self) -> str: ...
+    @property
+    def kernel(self) -> str: ...
+    @property
+    def mean(self) -> float: ...
+    @property
+    def std_error(self) -> float: ...
+    @property
+    def weight(self) -> float: ...
 
 
 def explain(names: Sequence[str], promises: Sequence[Sequence[Promised]]) -> str:

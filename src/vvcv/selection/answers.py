@@ -110,4 +110,4 @@ def combine(answers: Sequence[Answer]) -> Answer:
 
 
 def _sum_of(parts: tuple[Answer, ...]) -> Variate:
-    return lambda points, scores: sum(part.weight * part.variate(points, scores) for part in parts)
+    return lambda points, scores: np.sum([part.weight * part.variate(points, scores) for part in parts], axis=0)

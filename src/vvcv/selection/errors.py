@@ -1,6 +1,6 @@
 """How far off the means of a kernel fit may be: the model's word, and what values say that were left out.
 
-With r_i the residual of value i predicted from all others, v_i its variance under the model, and beta_t = sum_i c_ti y_i:
+With r_i the residual of value i predicted from all others, v_i its variance under the model, beta_t = sum_i c_ti y_i:
 
     model_t    = sqrt(cov beta_tt)                       what the model believes
     z_t        = rms over task t of r_i / sqrt(v_i)      how wrong its beliefs about values are

@@ -56,7 +56,7 @@ class Ladder:
 
         On shared points, where a scalar rung pays for every task anew, only the more promising of the two is asked.
         """
-        methods = METHODS if len(self.prepared.tasks) > 1 else METHODS[:4]
+        methods: tuple[str, ...] = METHODS if len(self.prepared.tasks) > 1 else METHODS[:4]
         if self.prepared.tasks.share_points and len(self._eligible) > 1 and self._can_join:
             semi_exact = self._joint_semi_exact
             columns_help = bool(semi_exact) and best_of(semi_exact).found.score < best_of(self._joint_fits).found.score
@@ -155,11 +155,9 @@ class Ladder:
 
     @cached_property
     def _inefficiency(self) -> list[float]:
-        """By how much chains widen every error bar: sqrt(n / effective n), for they have seen fewer places than rows."""
-        return [
-            float(np.sqrt(max(task.size / effective_size(task.values, task.chains), 1.0)))
-            for task in self.prepared.tasks
-        ]
+        """By how much chains widen every error bar, having seen fewer places than rows: sqrt(n / effective n)."""
+        ratios = [task.size / effective_size(task.values, task.chains) for task in self.prepared.tasks]
+        return [float(np.sqrt(max(ratio, 1.0))) for ratio in ratios]
 
     @cached_property
     def _eligible(self) -> tuple[int, ...]:
