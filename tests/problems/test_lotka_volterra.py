@@ -5,6 +5,7 @@ import pytest
 from scipy import stats
 from scipy.integrate import solve_ivp
 
+import vvcv
 from vvcv.problems import lotka_volterra, lotka_volterra_reference
 
 POINTS = lotka_volterra_reference.load_points()[:6]
@@ -71,7 +72,25 @@ def test_missing_blackjax_is_named(monkeypatch):
         lotka_volterra.sample(0, n_draws=3, n_chains=1, warmup=7)
 
 
+def test_missing_stan_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "stan", None)
+    with pytest.raises(ImportError, match="pip install pystan"):
+        lotka_volterra.sample(0, n_draws=3, n_chains=1, warmup=7, sampler="stan")
+
+
+def test_stan_draws_from_the_same_posterior():
+    pytest.importorskip("stan")
+    draws = lotka_volterra.sample(1, 100, 2, 200, sampler="stan")
+    # Sharpened, so that even a small difference of the two models would show.
+    tasks = vvcv.Tasks.shared(draws.points, draws.scores, lotka_volterra.abundance(draws.points, [1912.0, 1915.0]))
+    found, reference = vvcv.estimate(tasks, method="zv"), lotka_volterra_reference.load([1912.0, 1915.0])
+    # Two tests at six standard errors, which are known to 5 %: false alarms below 1 of 10^4.
+    assert np.all(np.abs(found.mean - reference.mean) < 6 * found.std_error)
+
+
 def test_bad_arguments_are_named():
+    with pytest.raises(ValueError, match="sampler"):
+        lotka_volterra.sample(0, n_draws=3, sampler="gibbs")
     with pytest.raises(ValueError, match="1900"):
         lotka_volterra.abundance(POINTS, [12.2])
     with pytest.raises(ValueError, match=r"\(n, 8\)"):

@@ -7,18 +7,20 @@ Reference: paper, Section 5.3 and Appendix E.6, where v_2(0) lacks its exponenti
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from vvcv.problems.data import read_columns
+from vvcv.problems.data import read_columns, read_text
 from vvcv.problems.nuts import Chains, sample_nuts
 from vvcv.problems.ode import solve
 from vvcv.problems.precision import double_precision
+from vvcv.problems.stan import sample_stan
 
+Sampler = Literal["blackjax", "stan"]
 Points = Float[np.ndarray, "n 8"]
 Scores = Float[np.ndarray, "n 8"]
 Values = Float[np.ndarray, "n"]
@@ -65,16 +67,22 @@ class Draws(NamedTuple):
     scores: Scores
 
 
-def sample(seed: int, n_draws: int, n_chains: int = 4, warmup: int = 500) -> Draws:
+def sample(seed: int, n_draws: int, n_chains: int = 4, warmup: int = 500, sampler: Sampler = "blackjax") -> Draws:
     """n_chains * n_draws posterior points by NUTS; `points.reshape(n_chains, n_draws, 8)` has the chains apart."""
-    chains = sample_chains(seed, n_draws, n_chains, warmup)
+    chains = sample_chains(seed, n_draws, n_chains, warmup, sampler)
     return Draws(chains.points.reshape(-1, _START.size), chains.scores.reshape(-1, _START.size))
 
 
-def sample_chains(seed: int, n_draws: int, n_chains: int = 4, warmup: int = 500) -> Chains:
+def sample_chains(
+    seed: int, n_draws: int, n_chains: int = 4, warmup: int = 500, sampler: Sampler = "blackjax"
+) -> Chains:
     """The same draws with the chains apart, and which of them ended in a divergence."""
     if n_draws < 1 or n_chains < 1:
         raise ValueError(f"n_draws and n_chains must be at least 1; found {n_draws} and {n_chains}; raise them.")
+    if sampler == "stan":
+        return _sample_with_stan(seed, n_draws, n_chains, warmup)
+    if sampler != "blackjax":
+        raise ValueError(f'sampler must be "blackjax" or "stan"; found {sampler!r}; name one of these.')
     with double_precision():
         key, start_key = jax.random.split(jax.random.key(seed))
         start = jnp.asarray(_START) + _START_SD * jax.random.normal(start_key, (n_chains, _START.size))
@@ -103,6 +111,14 @@ def abundance(points: Points, times: Sequence[float] | Times) -> Abundance:
     with double_precision():
         prey = np.asarray(_prey(_rows(points), grid))
     return np.ascontiguousarray(prey[np.searchsorted(grid, times)].T)
+
+
+def _sample_with_stan(seed: int, n_draws: int, n_chains: int, warmup: int) -> Chains:
+    start = _START + _START_SD * np.random.default_rng(seed).normal(size=(n_chains, _START.size))
+    data = {"n": YEARS.size - 1, "elapsed": (YEARS[1:] - YEARS[0]).tolist(), "y": OBSERVATIONS.tolist()}
+    points, divergent = sample_stan(read_text("lotka_volterra.stan"), data, seed, start, n_draws, warmup)
+    # The program has no scores to give away: they come from the model here.
+    return Chains(points, score(points.reshape(-1, _START.size)).reshape(points.shape), divergent)
 
 
 def _rows(points: Points) -> Points:

@@ -14,15 +14,19 @@ Column = Float[np.ndarray, "rows"]
 Points = Float[np.ndarray, "n d"]
 
 
+def read_text(name: str) -> str:
+    """The content of a text file."""
+    return files(__name__).joinpath(name).read_text(encoding="utf-8")
+
+
 def read_json(name: str) -> dict[str, Any]:
     """The content of a JSON file."""
-    return json.loads(files(__name__).joinpath(name).read_text(encoding="utf-8"))
+    return json.loads(read_text(name))
 
 
 def read_columns(name: str) -> dict[str, Column]:
     """The columns of a CSV file by the names in its header; lines that begin with # are comments."""
-    text = files(__name__).joinpath(name).read_text(encoding="utf-8")
-    header, *rows = [line.split(",") for line in text.splitlines() if line and not line.startswith("#")]
+    header, *rows = [line.split(",") for line in read_text(name).splitlines() if line and not line.startswith("#")]
     return dict(zip(header, np.array(rows, dtype=np.float64).T, strict=True))
 
 
