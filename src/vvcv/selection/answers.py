@@ -77,8 +77,8 @@ def weigh(scores: Sequence[float], sharpness: float = SHARPNESS) -> Float[np.nda
     >>> weigh([0.0, 0.0, 5.0])
     array([0.5, 0.5, 0. ])
     """
-    scores = np.asarray(scores, dtype=float)
-    weights = np.exp(-sharpness * (scores - scores.min()))
+    distance = np.asarray(scores, dtype=float) - min(scores)
+    weights = np.exp(-sharpness * distance)
     weights = np.where(weights < NEGLIGIBLE, 0.0, weights)
     return weights / weights.sum()
 

@@ -7,7 +7,7 @@ With r_i the residual of value i predicted from all others, v_i its variance und
     left-out_t = rms over task t of r_i
     jackknife_t = sqrt(sum_i (c_ti r_i)^2)               what the mean would move by, values replaced by predictions
 
-The parameters were tuned on the same N values, which hides a part of every error: all are divided by 1 - k/N.
+The k parameters were tuned on the same N values, which no residual knows: errors of the mean pay exp(k/N) (Akaike).
 """
 
 from __future__ import annotations
@@ -38,12 +38,11 @@ class Errors:
         shared = residual.ndim == 2
         model = np.diag(system.covariance)[: 1 if shared else design.tasks]
         moved = system.influence[: design.tasks] ** 2 @ residual**2
-        total = design.values.size
-        hidden = total / max(total - tuned, 0.5)
+        hidden = np.exp(tuned / design.values.size)
         return cls(
             model=hidden * np.sqrt(model),
             z=np.sqrt(design.task_means(residual**2 / variance)),
-            left_out=hidden * np.sqrt(design.task_means(residual**2)),
+            left_out=np.sqrt(design.task_means(residual**2)),
             jackknife=hidden * np.sqrt(moved[0] if shared else moved),
         )
 

@@ -143,9 +143,9 @@ def _alike(system: CoordinateSystem, design: Design, start: Start, family: str |
 
 
 def _richest_level(model: Model, design: Design) -> int:
-    """The last level with fewer parameters than there are values to choose them by."""
+    """The last level with at least four values for every three parameters."""
     counts = [Parameters(model, tied).count for tied in LEVELS]
-    return max((level for level, count in enumerate(counts) if count < design.values.size), default=0)
+    return max((level for level, count in enumerate(counts) if 4 * count <= 3 * design.values.size), default=0)
 
 
 def _objective(design: Design, criterion: Criterion):
