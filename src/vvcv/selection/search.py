@@ -38,7 +38,7 @@ STARTS = ((1.0, 1e-6), (0.3, 1e-2))
 #: Evaluations of the objective for a new model, for one that starts from a tuned neighbour, and for a first look.
 FROM_NOTHING, FROM_NEIGHBOUR, FIRST_LOOK = 80, 30, 30
 
-#: A coordinate system whose likelihood is this much behind with all dimensions alike is not tried any further.
+#: A coordinate system whose likelihood is this much behind another's at the same level is left.
 CLEARLY_BEHIND = 10.0
 
 Start = Callable[[str | Kernel, Design, float, float], Model]
@@ -113,22 +113,26 @@ def _levels(
 ) -> list[Found]:
     """The best model with all dimensions alike, and the best with as much of its own for each as the values allow.
 
-    At the same level, likelihoods in two coordinate systems compare: the same values, columns and parameters.
+    At the same level, likelihoods in two coordinate systems compare (the same values, columns and parameters), and a
+    system that is clearly behind is left; the score decides between the others.
     """
     alike = [_alike(system, design, start, family, criterion) for system, design in designs.items()]
-    best = min(alike, key=_value)
+    alike = _not_behind(alike)
+    best = min(alike, key=_score)
     level = _richest_level(best.model, designs[best.system])
     if best.model.kernel.log_axes.size == 1 or level == 0:
         return [best]
     rich = []
     for first in alike:
-        if first.tuned.value <= best.tuned.value + CLEARLY_BEHIND:
-            design = designs[first.system]
-            tuned = tune(
-                _objective(design, criterion), first.model, LEVELS[level], max_evaluations, noise_floor(design)
-            )
-            rich.append(Found(tuned, score(tuned, design), first.system, family, level))
-    return [best, min(rich, key=_value)]
+        design = designs[first.system]
+        tuned = tune(_objective(design, criterion), first.model, LEVELS[level], max_evaluations, noise_floor(design))
+        rich.append(Found(tuned, score(tuned, design), first.system, family, level))
+    return [best, *_not_behind(rich)]
+
+
+def _not_behind(found: list[Found]) -> list[Found]:
+    best = min(f.tuned.value for f in found)
+    return [f for f in found if f.tuned.value <= best + CLEARLY_BEHIND]
 
 
 def _alike(system: CoordinateSystem, design: Design, start: Start, family: str | Kernel, criterion: Criterion) -> Found:
@@ -154,7 +158,3 @@ def _objective(design: Design, criterion: Criterion):
 
 def _score(found: Found) -> float:
     return found.score
-
-
-def _value(found: Found) -> float:
-    return found.tuned.value
