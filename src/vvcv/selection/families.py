@@ -87,6 +87,11 @@ def change_family(model: Model, family: str | Kernel) -> Model:
     return jax.tree.map(replace, model, is_leaf=lambda node: isinstance(node, Radial))
 
 
+def without_noise(model: Model) -> Model:
+    """The same model with the noise that a search starts from."""
+    return eqx.tree_at(lambda m: m.log_noise, model, np.full(np.shape(model.log_noise), np.log(START_NOISE)))
+
+
 def _stein(family: str | Kernel, design: Design, lengthscale: float, order: int) -> SteinKernel:
     d = design.side.points.shape[1]
     kernel = family if isinstance(family, Kernel) else FAMILIES[family](np.full(d, lengthscale))

@@ -1,7 +1,7 @@
 """Finding a good model from nothing: lengthscales, axes, coordinates and family.
 
 All dimensions alike first, from two starts; then each with a weight and a lengthscale of its own, or as much of that as
-there are values to choose it by; then rougher families, from there, while they help. Within a model the restricted
+there are values to choose it by; then rougher families, from there. Within a model the restricted
 likelihood chooses the parameters; between models, whose likelihoods do not compare (other columns, other numbers
 of parameters), the score of `answers` decides: promised error of the means and left-out residuals.
 """
@@ -19,7 +19,7 @@ from ..data import CoordinateSystem
 from ..kernels import Kernel
 from .design import Design
 from .errors import Errors
-from .families import CANDIDATES, change_family
+from .families import CANDIDATES, change_family, without_noise
 from .model import Criterion, Model, criterion_and_gradient, solve
 from .parameters import Parameters
 from .tune import Tuned, tune
@@ -67,13 +67,13 @@ def search(
     criterion: Criterion = "reml",
     max_evaluations: int = FROM_NOTHING,
 ) -> list[Found]:
-    """One model for each family that was worth trying, at the best coordinate system and level, smoothest first."""
+    """One model for each family, at the best coordinate system and level of the first, smoothest first."""
     found = [min(_levels(designs, start, families[0], criterion, max_evaluations), key=_score)]
-    for family in families[1:]:  # from smooth to rough, for as long as roughness helps
+    for family in families[1:]:
         last = found[-1]
-        found.append(refit(last, designs[last.system], change_family(last.model, family), criterion, family=family))
-        if found[-1].score >= last.score:
-            break
+        # What a smooth family takes for noise may be the shape of a rough one: it starts without.
+        start_model = without_noise(change_family(last.model, family))
+        found.append(refit(last, designs[last.system], start_model, criterion, family=family))
     return found
 
 
