@@ -1,8 +1,9 @@
 """Accuracy with defaults on the paper's three problems, published numbers beside ours.
 
-    python benchmarks/accuracy.py [--quick] [--method auto]
+    python benchmarks/accuracy.py [--quick] [--methods auto vv] [--first-seed 5000]
 
-Mean absolute error of the high-fidelity mean (borehole, step), sum of squared errors (synthetic), over seeds 0, 1, ...
+Mean absolute error of the high-fidelity mean (borehole, step), sum of squared errors (synthetic). How models are
+searched and weighed was settled on seeds below 3000; the seeds of this table were not looked at before.
 """
 
 from __future__ import annotations
@@ -61,61 +62,92 @@ def synthetic_tasks(seed: int, variance: float, m: int = 50) -> tuple[vvcv.Tasks
     return tasks, np.array([synthetic.exact_1(variance), synthetic.exact_2(1.0)])
 
 
-def borehole_error(seed: int, m: int, method: str) -> float:
+def borehole_problem(seed: int, m: int) -> tuple[vvcv.Tasks, np.ndarray]:
+    """The borehole with its exact means."""
+    return borehole_tasks(seed, m), np.array([borehole.EXACT_LOW, borehole.EXACT_HIGH])
+
+
+def step_problem(seed: int) -> tuple[vvcv.Tasks, np.ndarray]:
+    """The step functions with their exact means."""
+    return step_tasks(seed), np.array([step.EXACT_LOW, step.EXACT_HIGH])
+
+
+def of_high_fidelity(difference: np.ndarray) -> float:
     """Absolute error of the high-fidelity mean."""
-    return abs(float(vvcv.estimate(borehole_tasks(seed, m), method=method).mean[1]) - borehole.EXACT_HIGH)
+    return abs(float(difference[1]))
 
 
-def step_error(seed: int, method: str) -> float:
-    """Absolute error of the high-fidelity mean."""
-    return abs(float(vvcv.estimate(step_tasks(seed), method=method).mean[1]) - step.EXACT_HIGH)
-
-
-def synthetic_error(seed: int, method: str) -> float:
+def squared(difference: np.ndarray) -> float:
     """Sum of squared errors of both means."""
-    tasks, exact = synthetic_tasks(seed, 1.25)
-    return float(np.sum((vvcv.estimate(tasks, method=method).mean - exact) ** 2))
+    return float(np.sum(difference**2))
 
 
 def main() -> None:
     """Run all problems and print the table."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="five seeds and the two smallest sizes")
-    parser.add_argument("--method", nargs="*", default=["auto", "vv"])
+    parser.add_argument("--methods", nargs="*", default=["auto", "vv"])
+    parser.add_argument("--first-seed", type=int, default=5000)
+    parser.add_argument("--problems", nargs="*", default=[], help="parts of names; all by default")
     parser.add_argument("--out", type=Path, default=Path("benchmarks/accuracy.json"))
     arguments = parser.parse_args()
-    rows, record = [], {}
-    for name, error, seeds, paper, other, target, methods in _problems(arguments):
-        for method in methods:
-            started = time.perf_counter()
-            errors = [error(seed, method) for seed in range(seeds)]
-            seconds = (time.perf_counter() - started) / seeds
+    record = json.loads(arguments.out.read_text()) if arguments.problems and arguments.out.exists() else {}
+    rows = []
+    for name, problem, loss, seeds, paper, other, target in _problems(arguments.quick):
+        if arguments.problems and not any(part in name for part in arguments.problems):
+            continue
+        range_of_seeds = range(arguments.first_seed, arguments.first_seed + seeds)
+        for method, errors, seconds in _errors(problem, loss, range_of_seeds, arguments.methods):
             mean, spread = float(np.mean(errors)), float(np.std(errors) / np.sqrt(seeds))
-            record[f"{name}, {method}"] = {"mean": mean, "standard_error": spread, "seeds": seeds, "seconds": seconds}
+            record[f"{name}, {method}"] = {
+                "mean": mean,
+                "standard_error": spread,
+                "median": float(np.median(errors)),
+                "seeds": [range_of_seeds.start, range_of_seeds.stop - 1],
+                "seconds": seconds,
+            }
             rows.append([name, method, _number(mean), _number(spread), target, paper, other, f"{seconds:.1f}"])
             print(simple_table(_HEADER, rows[-1:]), flush=True)
+        arguments.out.write_text(json.dumps(record, indent=1) + "\n")
     print("\n" + simple_table(_HEADER, rows))
-    arguments.out.write_text(json.dumps(record, indent=1) + "\n")
+
+
+def _errors(problem, loss, seeds: range, methods: list[str]) -> list[tuple[str, list[float], float]]:
+    """Losses of each method over the seeds, and the seconds that all methods together took for one."""
+    started = time.perf_counter()
+    errors: dict[str, list[float]] = {method: [] for method in methods}
+    for seed in seeds:
+        tasks, exact = problem(seed)
+        for method, estimate in vvcv.compare(tasks, methods).items():
+            errors[method].append(loss(estimate.mean - exact))
+    seconds = (time.perf_counter() - started) / len(seeds)
+    return [(method, errors[method], seconds) for method in methods]
 
 
 _HEADER = ["problem", "method", "error", "(se)", "aim", "paper", "best other", "seconds each"]
 
 
-def _problems(arguments):
-    sizes = BOREHOLE_SIZES[:2] if arguments.quick else BOREHOLE_SIZES
-    few = 5 if arguments.quick else None
-    for m in sizes:
+def _problems(quick: bool):
+    for m in BOREHOLE_SIZES[:2] if quick else BOREHOLE_SIZES:
         yield (
             f"borehole, m = {m}",
-            lambda seed, method, m=m: borehole_error(seed, m, method),
-            few or 20,
+            lambda seed, m=m: borehole_problem(seed, m),
+            of_high_fidelity,
+            5 if quick else 20,
             _number(PAPER_BOREHOLE[m]),
             _number(BEST_OTHER_BOREHOLE[m]),
             _number(TARGET_BOREHOLE[m]),
-            arguments.method,
         )
-    yield "step, m = 40", step_error, few or 40, ".033", "", ".010", arguments.method[:1]
-    yield "synthetic, variance 1.25", synthetic_error, few or 20, ".052", ".066", "5e-05", arguments.method[:1]
+    yield "step, m = 40", step_problem, of_high_fidelity, 5 if quick else 40, ".033", "", ".010"
+    yield (
+        "synthetic, variance 1.25",
+        lambda seed: synthetic_tasks(seed, 1.25),
+        squared,
+        5 if quick else 20,
+        ".052",
+        ".066",
+        "5e-05",
+    )
 
 
 def _number(value: float) -> str:
