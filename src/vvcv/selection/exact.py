@@ -19,7 +19,7 @@ from .design import Design
 from .families import CANDIDATES, change_family, one_function, scalar_model, separable_model, shared_and_own
 from .kernel_fit import KernelFit, build_design
 from .model import Criterion
-from .search import FROM_NOTHING, Found, refit, search
+from .search import Found, refit, search
 
 #: Rows beyond which hyperparameters are chosen on a part of the data (the solution always uses all).
 MOST_TUNING_ROWS = 1000
@@ -123,7 +123,7 @@ def _shared_and_own(separable: KernelFit, own: dict[int, KernelFit], options: Op
     fits = []
     for shared_part in (0.99,) if clearly_alike else (0.99, 0.01):
         start = shared_and_own(found.model, own_models, shared_part, 1 - shared_part)
-        fits.append(replace(separable, found=refit(found, design, start, options.criterion, FROM_NOTHING)))
+        fits.append(replace(separable, found=refit(found, design, start, options.criterion)))
     return fits
 
 

@@ -39,7 +39,7 @@ STARTS = ((1.0, 1e-6), (0.3, 1e-2))
 FROM_NOTHING, FROM_NEIGHBOUR, FIRST_LOOK = 80, 30, 30
 
 #: A coordinate system whose likelihood is this much behind another's at the same level is left.
-CLEARLY_BEHIND = 10.0
+CLEARLY_BEHIND = 3.0
 
 Start = Callable[[str | Kernel, Design, float, float], Model]
 
