@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib.util
 import logging
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -69,7 +70,8 @@ def _quiet_pymbar() -> Iterator[None]:
     level = logger.level
     logger.setLevel(logging.ERROR)
     try:
-        with jax.enable_x64(True):
+        with jax.enable_x64(True), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of its solvers' options, which the user has not chosen
             yield
     finally:
         logger.setLevel(level)

@@ -12,6 +12,7 @@ import time
 from typing import Any
 
 import numpy as np
+from jaxtyping import Float
 
 from ..data import require
 from ..memory import largest_system
@@ -47,7 +48,8 @@ def evidence(
 
     >>> rng, t = np.random.default_rng(0), (np.arange(11) / 10) ** 3  # x ~ N(0, 1), y = 0.5 ~ N(x, 1)
     >>> x = rng.normal(0.5 * t / (1 + t), 1 / np.sqrt(1 + t), size=(12, 11)).T
-    >>> result = evidence(-(x - 0.5)**2 / 2 - np.log(2 * np.pi) / 2, t, x, scores_likelihood=0.5 - x, scores_prior=-x)
+    >>> log_likelihoods = -((x - 0.5) ** 2) / 2 - np.log(2 * np.pi) / 2
+    >>> result = evidence(log_likelihoods, t, x, scores_likelihood=0.5 - x, scores_prior=-x, compare=False)
     >>> exact = -0.5**2 / 4 - np.log(4 * np.pi) / 2
     >>> bool(abs(result.log_evidence - exact) < 1e-4)
     True
@@ -70,10 +72,10 @@ class _Known:
     """Moments of a log likelihood that does not vary: no fit is needed."""
 
     def __init__(self, value: Rungs) -> None:
-        self.mean, self.covariance = value, np.zeros((value.size, value.size))
+        self.mean = value
 
-    def functional_error(self, weights: Rungs) -> float:
-        return 0.0
+    def errors(self, weights: Float[np.ndarray, "w k"]) -> Float[np.ndarray, " k"]:
+        return np.zeros(weights.shape[1])
 
 
 @float64
@@ -90,8 +92,11 @@ def _moments(samples: LadderSamples, tick: Tick) -> tuple[LadderFit | _Known, La
 def _result(samples: LadderSamples, means: Any, variances: Any, comparison: tuple, started: float) -> Evidence:
     ladder = samples.temperatures
     of_means, of_variances = quadrature_weights(ladder)
+    each = np.eye(ladder.size)
+    *mean_errors, from_means = means.errors(np.column_stack([each, of_means]))
+    *variance_errors, from_variances = variances.errors(np.column_stack([each, of_variances]))
     # The two fits see the same draws: their errors are added as if they always went together.
-    sampling = means.functional_error(of_means) + variances.functional_error(of_variances)
+    sampling = float(from_means + from_variances)
     by_interval = ladder_errors(ladder, means.mean, variances.mean)
     warn_of_coarse_ladder(ladder, by_interval, sampling)
     coarseness = abs(float(by_interval.sum()))
@@ -102,9 +107,9 @@ def _result(samples: LadderSamples, means: Any, variances: Any, comparison: tupl
         ladder_error=coarseness,
         temperatures=ladder,
         means=means.mean,
-        mean_std_errors=np.sqrt(np.diag(means.covariance)),
+        mean_std_errors=np.array(mean_errors),
         variances=variances.mean,
-        variance_std_errors=np.sqrt(np.diag(variances.covariance)),
+        variance_std_errors=np.array(variance_errors),
         plain_means=np.array([v.mean() for v in samples.log_likelihoods]),
         plain_variances=np.array([v.var(ddof=1) for v in samples.log_likelihoods]),
         sizes=samples.sizes,

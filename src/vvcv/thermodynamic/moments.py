@@ -77,11 +77,15 @@ class LadderFit:
         """Covariance of the estimates under the model."""
         return self.solution.covariance * np.outer(self.prepared.scale, self.prepared.scale)
 
-    def functional_error(self, weights: Rungs) -> float:
-        """Standard error of sum_t w_t mean_t: the model's, raised where draws left out say that it is too sure."""
-        return float(np.sqrt(weights @ self.covariance @ weights)) * max(1.0, self.surprise(weights))
+    def errors(self, weights: Float[np.ndarray, "w k"]) -> Float[np.ndarray, " k"]:
+        """Standard errors of the sums sum_t w_t mean_t, one per column of weights.
 
-    def surprise(self, weights: Rungs) -> float:
+        The model's, raised where draws left out say that it is too sure.
+        """
+        of_model = np.sqrt(np.sum(weights * (self.covariance @ weights), axis=0))
+        return of_model * np.maximum(1.0, self.surprise(weights))
+
+    def surprise(self, weights: Float[np.ndarray, "w k"]) -> Float[np.ndarray, " k"]:
         """Root mean square of (what draws left out say of the error) / (what the model says), fold by fold.
 
         The draws of a fold, at all rungs together, are a fresh sample for the fit to the others: the weighted mean of
@@ -89,12 +93,16 @@ class LadderFit:
         """
         folds = [np.flatnonzero(self._fold == k) for k in range(FOLDS)]
         folds = [rows for rows in folds if rows.size]
-        ratios = []
+        total, count = np.zeros(weights.shape[1]), np.zeros(weights.shape[1])
         for rows, (residual, covariance) in zip(folds, self.solution.leave_rows_out(folds), strict=True):
             task = self.design.side.task[rows]
-            share = (weights * self.prepared.scale / np.maximum(np.bincount(task, minlength=weights.size), 1))[task]
-            ratios.append((share @ residual) ** 2 / (share @ covariance @ share))
-        return float(np.sqrt(np.mean(ratios)))
+            sizes = np.maximum(np.bincount(task, minlength=len(weights)), 1)
+            share = (weights * (self.prepared.scale / sizes)[:, None])[task]
+            expected = np.sum(share * (covariance @ share), axis=0)
+            seen = expected > 0
+            total[seen] += (residual @ share[:, seen]) ** 2 / expected[seen]
+            count += seen
+        return np.sqrt(total / np.maximum(count, 1))
 
     @property
     def _fold(self) -> Int[np.ndarray, " N"]:
