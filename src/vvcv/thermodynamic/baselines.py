@@ -1,7 +1,7 @@
 """Other estimates of the evidence from the same draws: plain averages, stepping stones, MBAR.
 
-    stepping stone   log Z = sum_i log E_i[exp((t_i+1 - t_i) log p(y | x))]          (Xie, Lewis, Fan, Kuo and Chen, 2011)
-    MBAR             all draws reweighted to all rungs at once, by `pymbar`           (Shirts and Chodera, 2008)
+stepping stone   log Z = sum_i log E_i[exp((t_i+1 - t_i) log p(y | x))]          (Xie, Lewis, Fan, Kuo and Chen, 2011)
+MBAR             all draws reweighted to all rungs at once, by `pymbar`           (Shirts and Chodera, 2008)
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def mbar(samples: LadderSamples) -> Comparison:
 @contextmanager
 def _quiet_pymbar() -> Iterator[None]:
     """pymbar logs notices when imported and sets JAX to 64 bits for good: neither reaches the user."""
-    logger, wide = logging.getLogger("pymbar"), jax.config.jax_enable_x64
+    logger, wide = logging.getLogger("pymbar"), jax.config.values["jax_enable_x64"]
     level = logger.level
     logger.setLevel(logging.ERROR)
     try:
@@ -75,5 +75,5 @@ def _quiet_pymbar() -> Iterator[None]:
             yield
     finally:
         logger.setLevel(level)
-        if jax.config.jax_enable_x64 != wide:
+        if jax.config.values["jax_enable_x64"] != wide:
             jax.config.update("jax_enable_x64", wide)

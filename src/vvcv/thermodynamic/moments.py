@@ -16,9 +16,10 @@ from jaxtyping import Float, Int
 from numpy.linalg import LinAlgError
 
 from ..data import DIGITS, CoordinateSystem, Prepared, Tasks
-from ..kernels import Separable, SquaredExponential
+from ..kernels import Separable
 from ..selection.dense import DenseSystem
 from ..selection.design import Design
+from ..selection.families import FAMILIES
 from ..selection.kernel_fit import build_design
 from ..selection.model import Model, criterion_and_gradient, solve
 from ..selection.tune import Tuned, tune
@@ -130,12 +131,12 @@ def fit_ladder(tasks: Tasks, temperatures: Rungs, start: Tuning | None, tick: Ti
 
 
 def first_model(prepared: Prepared, design: Design, temperatures: Rungs) -> Model:
-    """B k with lengthscales of the order of the whole spread; the target changes once t times the prior's spread is 1."""
+    """B k with lengthscales of the order of the whole spread; targets change once t times the spread at t = 0 is 1."""
     d = design.side.points.shape[1]
     spread = np.std(prepared.tasks[0].values)
     offset = float(np.clip(1 / max(spread, 1e-300), 1e-5, 1.0))
-    shared = TemperatureKernel(temperatures, SquaredExponential(1.0), offset)
-    kernel = Separable(shared, SquaredExponential(np.full(d, np.sqrt(d))))
+    smooth = FAMILIES["squared-exponential"]
+    kernel = Separable(TemperatureKernel(temperatures, smooth(1.0), offset), smooth(np.full(d, np.sqrt(d))))
     variance = float(np.mean(np.diagonal(design.gram.upper(SteinKernel(kernel, 1, np.ones(d))))))
     return Model(SteinKernel(kernel, 1, np.full(d, 1 / variance)), np.full(design.tasks, 1e-8))
 
@@ -151,8 +152,8 @@ def _tuned(model: Model, system: CoordinateSystem, design: Design, tick: Tick) -
             tuned = tune(objective, tuned.model, EACH, EVALUATIONS, NOISE_FLOOR)
     except LinAlgError as error:
         raise ValueError(
-            f"The kernel matrix of these points could not be factorised ({error}). Points that nearly coincide do this: "
-            "merge them, or keep every second draw."
+            f"The kernel matrix of these points could not be factorised ({error}). Points that nearly coincide do "
+            "this: merge them, or keep every second draw."
         ) from error
     return Tuning(tuned.model, system, tuned.value)
 

@@ -29,7 +29,8 @@ class Evidence:
     """Log evidence with its standard error, and mean and variance of the log likelihood at every temperature.
 
     `std_error` joins `sampling_error` (finitely many draws) and `ladder_error` (finitely many temperatures);
-    `comparison` holds other methods' answers from the same draws.
+    `comparison` holds other methods' answers from the same draws. Errors of single rungs are the model's, raised where
+    draws left out contradict it; at the hottest rungs, whose far tails no draw may have reached, they can be too small.
     """
 
     log_evidence: float

@@ -1,6 +1,6 @@
 """What is known of a ladder of power posteriors, checked at the door.
 
-    pi_t(x) ~ p(y | x)^t p(x),   grad log pi_t = t grad log p(y | x) + grad log p(x),   0 = t_1 < ... < t_w = 1
+pi_t(x) ~ p(y | x)^t p(x),   grad log pi_t = t grad log p(y | x) + grad log p(x),   0 = t_1 < ... < t_w = 1
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ def _rung(t: float, values: Any, points: Any, likelihood: Any, prior: Any) -> tu
 
 def _check_ladder(ladder: np.ndarray) -> None:
     require(
-        len(ladder) >= 3 and (np.diff(ladder) > 0).all(),
+        len(ladder) >= 3 and bool((np.diff(ladder) > 0).all()),
         f"temperatures must be at least three different numbers, but are {ladder.tolist()}. Merge the draws of equal "
         "temperatures; some thirty of them, such as (i / 30)**5, serve most models.",
     )
