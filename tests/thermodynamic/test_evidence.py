@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import jax
 import numpy as np
 import pytest
@@ -13,11 +16,14 @@ from vvcv.thermodynamic.baselines import mbar, plain_average
 from vvcv.thermodynamic.quadrature import quadrature_weights
 from vvcv.thermodynamic.samples import LadderSamples, fields_of
 
+README = Path(__file__).parents[2] / "README.md"
+
 
 def test_moments_of_a_gaussian_model_are_found_far_beyond_plain_averages(ladder, result):
     plain = np.abs(result.plain_means - ladder.exact_means).max()
     assert np.abs(result.means - ladder.exact_means).max() < 0.02 * plain
-    np.testing.assert_allclose(result.variances, ladder.exact_variances, rtol=0.05)
+    plain = np.abs(result.plain_variances / ladder.exact_variances - 1).max()
+    assert np.abs(result.variances / ladder.exact_variances - 1).max() < 0.5 * plain
 
 
 def test_what_the_log_evidence_misses_is_the_discretisation_of_the_ladder(ladder, result):
@@ -90,8 +96,11 @@ def test_a_likelihood_that_does_not_vary_is_its_own_evidence(ladder):
     assert (found.log_evidence, found.std_error) == (pytest.approx(-3.0), 0.0)
 
 
-def test_the_van_der_pol_evidence_is_right_to_three_decimals_from_twenty_draws_per_temperature():
-    found = vvcv.evidence(van_der_pol.sample_ladder(seed=41, n_samples=20), compare=False)
+def test_the_readmes_van_der_pol_evidence_is_right_to_three_decimals_from_twenty_draws_per_temperature():
+    (block,) = re.findall(r"```python\n([^`]*van_der_pol[^`]*)```", README.read_text())
+    names = {"vvcv": vvcv}
+    exec(block, names)
+    found = names["result"]
     assert abs(found.log_evidence - van_der_pol.EXACT_LOG_EVIDENCE) < 2e-3
     assert found.std_error < 3e-3
     assert 0.5 < found.ladder_error / 9.4e-5 < 2.0  # with exact moments the quadrature misses by 9.4e-5
