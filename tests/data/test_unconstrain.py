@@ -43,12 +43,12 @@ def test_scores_are_the_derivative_of_the_density_of_the_new_coordinate(bounds, 
 
 def test_the_new_scores_satisfy_steins_identity_where_the_old_ones_do_not():
     """E[s] = 0 and E[z s] = -1 under quadrature for a uniform distribution, whose own score is zero."""
-    nodes, weights = np.polynomial.legendre.leggauss(2000)
+    nodes, weights = np.polynomial.legendre.leggauss(300)
     x = (LOW + (HIGH - LOW) * (nodes + 1) / 2)[:, None]
     z, s = vvcv.unconstrain(x, np.zeros_like(x), LOW, HIGH)
     mass = weights / weights.sum()
     assert mass @ s[:, 0] == pytest.approx(0, abs=1e-12)
-    assert mass @ (z * s)[:, 0] == pytest.approx(-1, abs=1e-4)
+    assert mass @ (z * s)[:, 0] == pytest.approx(-1, abs=1e-3)
 
 
 def test_each_coordinate_has_its_own_bounds_and_chains_keep_their_shape():

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import jax
 import numpy as np
@@ -98,7 +100,7 @@ def test_a_likelihood_that_does_not_vary_is_its_own_evidence(ladder):
 
 def test_the_readmes_van_der_pol_evidence_is_right_to_three_decimals_from_twenty_draws_per_temperature():
     (block,) = re.findall(r"```python\n([^`]*van_der_pol[^`]*)```", README.read_text())
-    names = {"vvcv": vvcv}
+    names = {"vvcv": SimpleNamespace(evidence=partial(vvcv.evidence, compare=False))}
     exec(block, names)
     found = names["result"]
     assert abs(found.log_evidence - van_der_pol.EXACT_LOG_EVIDENCE) < 2e-3

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float
 
+from ..data import require
 from ..report import simple_table, with_error
 
 if TYPE_CHECKING:
@@ -48,9 +50,11 @@ class Evidence:
     comparison: tuple[Comparison, ...]
     seconds: float
 
-    def interval(self, deviations: float = 1.96) -> tuple[float, float]:
-        """The interval of that many standard errors around the log evidence (95 % by default)."""
-        return self.log_evidence - deviations * self.std_error, self.log_evidence + deviations * self.std_error
+    def interval(self, level: float = 0.95) -> tuple[float, float]:
+        """Ends of an interval that holds the log evidence with probability `level`, by a normal distribution."""
+        require(0 < level < 1, f"level is a probability strictly between 0 and 1, but is {level!r}.")
+        half = NormalDist().inv_cdf(0.5 + level / 2) * self.std_error
+        return self.log_evidence - half, self.log_evidence + half
 
     def columns(self) -> dict[str, np.ndarray]:
         """One array per column of the table, a row for each temperature."""

@@ -24,8 +24,8 @@ class TemperatureKernel(Coregionalization):
     """A task matrix given by a kernel over warped temperatures.
 
     >>> from vvcv.kernels import SquaredExponential
-    >>> TemperatureKernel([0.0, 0.1, 1.0], SquaredExponential(), offset=0.02).matrix().shape
-    (3, 3)
+    >>> TemperatureKernel([0.0, 0.1, 1.0], SquaredExponential(), offset=0.02).count
+    3
     """
 
     kernel: Kernel
