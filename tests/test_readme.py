@@ -37,6 +37,6 @@ def test_the_demo_prints_its_table_and_saves_its_picture(tmp_path):
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 
-@pytest.mark.parametrize("command", ["demo", "check", "version"])
+@pytest.mark.parametrize("command", ["demo", "check", "evidence", "version"])
 def test_every_command_explains_itself(command):
     assert CliRunner().invoke(app, [command, "--help"]).exit_code == 0

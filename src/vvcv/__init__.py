@@ -24,8 +24,10 @@ from .estimate import ControlVariate, Estimate, compare, estimate
 
 if TYPE_CHECKING:
     from .data.check import check
+    from .data.unconstrain import unconstrain
     from .estimate.storage import load
     from .selection.fit import Fit, fit
+    from .thermodynamic import Evidence, evidence
 
 try:
     __version__ = version("vvcv")
@@ -33,11 +35,20 @@ except PackageNotFoundError:  # a source tree on the path, not installed
     __version__ = "0"
 
 #: Names that an estimate does not need, imported when first used: optax alone takes as long as everything else.
-_LATER = {"check": ".data.check", "fit": ".selection.fit", "Fit": ".selection.fit", "load": ".estimate.storage"}
+_LATER = {
+    "Evidence": ".thermodynamic",
+    "Fit": ".selection.fit",
+    "check": ".data.check",
+    "evidence": ".thermodynamic",
+    "fit": ".selection.fit",
+    "load": ".estimate.storage",
+    "unconstrain": ".data.unconstrain",
+}
 
 __all__ = [
     "ControlVariate",
     "Estimate",
+    "Evidence",
     "Fit",
     "Task",
     "Tasks",
@@ -45,8 +56,10 @@ __all__ = [
     "check",
     "compare",
     "estimate",
+    "evidence",
     "fit",
     "load",
+    "unconstrain",
 ]
 
 

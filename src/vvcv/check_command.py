@@ -9,16 +9,14 @@ from typing import Annotated
 import numpy as np
 import typer
 
-from .data import Tasks, require
+from .data import Tasks
 from .data.check import check
+from .files import read_arrays
 
 #: Names under which samplers store what is needed; nutpie's come last.
 POINTS = ("points", "unconstrained_draw")
 SCORES = ("scores", "gradient")
 VALUES = ("values",)
-
-#: Groups of a netCDF file that may hold them; ArviZ keeps draws on the unconstrained scale with the statistics.
-GROUPS = (None, "sample_stats", "posterior")
 
 
 def check_command(
@@ -37,8 +35,7 @@ def check_command(
 
 def read_tasks(file: Path) -> Tasks:
     """Tasks from a file: points and scores `(n, d)` or `(chain, draw, d)`, and values with a last axis for tasks."""
-    require(file.is_file(), f"FILE must be an existing file, but there is no {str(file)!r}. Check the path.")
-    arrays = _npz(file) if file.suffix == ".npz" else _netcdf(file)
+    arrays = read_arrays(file, {*POINTS, *SCORES, *VALUES})
     points, scores = _named(arrays, POINTS, file), _named(arrays, SCORES, file)
     values = next((arrays[name] for name in VALUES if name in arrays), None)
     # A check needs no values: the first coordinate stands in, whose tails are those of the points.
@@ -53,27 +50,3 @@ def _named(arrays: Mapping[str, np.ndarray], names: tuple[str, ...], file: Path)
             f"The file must hold an array named {' or '.join(names)}, but {file.name!r} holds {sorted(arrays)}."
         )
     return arrays[found]
-
-
-def _npz(file: Path) -> dict[str, np.ndarray]:
-    try:
-        with np.load(file, allow_pickle=False) as archive:
-            return {name: archive[name] for name in archive.files}
-    except Exception as error:  # a broken archive raises many kinds
-        raise ValueError(f"{file.name!r} must be a NumPy archive of numbers, but cannot be read ({error}).") from None
-
-
-def _netcdf(file: Path) -> dict[str, np.ndarray]:
-    import xarray as xr
-
-    arrays: dict[str, np.ndarray] = {}
-    for group in GROUPS:
-        try:
-            with xr.open_dataset(file, group=group, engine="h5netcdf") as dataset:
-                wanted = {*POINTS, *SCORES, *VALUES} & {str(name) for name in dataset.variables}
-                arrays |= {name: dataset[name].values for name in wanted - arrays.keys()}
-        except ImportError:
-            raise ImportError("netCDF files need h5netcdf and h5py: pip install 'vvcv[io]'.") from None
-        except Exception as error:  # a missing group is fine, an unreadable file is not
-            require(group is not None, f"{file.name!r} must be a netCDF or .npz file, but cannot be read ({error}).")
-    return arrays

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from .check_command import check_command
+from .evidence_command import evidence_command
 
 app = typer.Typer(
     no_args_is_help=True, add_completion=False, help="Many related expectations at once, with error bars."
@@ -32,6 +33,7 @@ def demo(
 
 
 app.command("check")(check_command)
+app.command("evidence")(evidence_command)
 
 
 @app.command()

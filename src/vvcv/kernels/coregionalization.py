@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
@@ -162,7 +163,7 @@ class Descriptors(Coregionalization):
 
     def matrix(self) -> Float[Array, "T T"]:
         tau = jnp.asarray(self.descriptors)
-        kappa = jnp.stack([jnp.stack([self.kernel(a, b) for b in tau]) for a in tau])
+        kappa = jax.vmap(lambda a: jax.vmap(lambda b: self.kernel(a, b))(tau))(tau)
         amplitude = jnp.exp(self.log_amplitude)
         # The nugget is a parameter of the model (part of each task that neighbours do not share), not a jitter.
         return amplitude[:, None] * (kappa + jnp.exp(self.log_nugget) * jnp.eye(len(tau))) * amplitude[None, :]

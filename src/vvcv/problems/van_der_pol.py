@@ -56,6 +56,11 @@ class Ladder(NamedTuple):
     scores_prior: LadderScores
 
     @property
+    def temperatures(self) -> Float[np.ndarray, "31"]:
+        """The ladder that the draws belong to."""
+        return TEMPERATURES
+
+    @property
     def scores(self) -> LadderScores:
         """The score of each draw under its own power posterior."""
         return TEMPERATURES[:, None, None] * self.scores_likelihood + self.scores_prior

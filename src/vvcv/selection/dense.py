@@ -10,10 +10,11 @@ for B kron W with any B (the estimates do not depend on it).
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from scipy.linalg import LinAlgError, cho_solve, cholesky, solve_triangular
 from scipy.linalg.blas import dsyrk
 from scipy.linalg.lapack import dpotrf, dpotrs
@@ -80,6 +81,18 @@ class DenseSystem:
         """Residual and variance of each value predicted from all others: P y / diag P and 1 / diag P."""
         diagonal = self._projection_diagonal.reshape(-1, *[1] * (self.values.ndim - 1))
         return self.weights / diagonal, np.broadcast_to(1.0 / diagonal, self.weights.shape)
+
+    def leave_rows_out(self, folds: Iterable[Int[np.ndarray, " k"]]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Residuals and their covariance, of each fold of rows predicted from all others: (P_SS)^-1 (P y)_S, (P_SS)^-1.
+
+        >>> system = DenseSystem(np.eye(4), np.ones((4, 1)), np.array([1.0, 3.0, 2.0, 2.0]))
+        >>> [residual.round(6).tolist() for residual, _ in system.leave_rows_out([np.array([0, 1])])]
+        [[-1.0, 1.0]]
+        """
+        projection = self._projection()
+        for rows in folds:
+            covariance = np.linalg.inv(projection[np.ix_(rows, rows)])
+            yield covariance @ self.weights[rows], covariance
 
     def leave_one_out_likelihood(self) -> float:
         """Minus the log predictive density of each value given the others, summed."""

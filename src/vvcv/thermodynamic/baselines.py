@@ -1,0 +1,79 @@
+"""Other estimates of the evidence from the same draws: plain averages, stepping stones, MBAR.
+
+stepping stone   log Z = sum_i log E_i[exp((t_i+1 - t_i) log p(y | x))]          (Xie, Lewis, Fan, Kuo and Chen, 2011)
+MBAR             all draws reweighted to all rungs at once, by `pymbar`           (Shirts and Chodera, 2008)
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import logging
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import jax
+import numpy as np
+from scipy.special import logsumexp
+
+from .quadrature import quadrature_weights
+from .result import Comparison
+from .samples import LadderSamples
+
+
+def compare_all(samples: LadderSamples) -> tuple[Comparison, ...]:
+    """Every other method at hand; MBAR only where `pymbar` is installed."""
+    found = [plain_average(samples), stepping_stone(samples)]
+    if importlib.util.find_spec("pymbar") is not None:
+        found.append(mbar(samples))
+    return tuple(found)
+
+
+def plain_average(samples: LadderSamples) -> Comparison:
+    """The same quadrature with sample means and variances of independent rungs."""
+    w, wv = quadrature_weights(samples.temperatures)
+    total = variance = 0.0
+    for values, a, b in zip(samples.log_likelihoods, w, wv, strict=True):
+        # To first order, mean and variance err as the mean of this combination does.
+        squares = (values - values.mean()) ** 2
+        total += a * values.mean() + b * values.var(ddof=1)
+        variance += np.var(a * values + b * squares, ddof=1) / values.size
+    return Comparison("plain averages", float(total), float(np.sqrt(variance)))
+
+
+def stepping_stone(samples: LadderSamples) -> Comparison:
+    """Ratios of normalising constants of neighbours, each from the lower rung's draws; error by the delta method."""
+    total = variance = 0.0
+    for values, step in zip(samples.log_likelihoods[:-1], np.diff(samples.temperatures), strict=True):
+        log_weights = step * values
+        log_mean = logsumexp(log_weights) - np.log(values.size)
+        total += log_mean
+        variance += np.var(np.exp(log_weights - log_mean), ddof=1) / values.size
+    return Comparison("stepping stone", float(total), float(np.sqrt(variance)))
+
+
+def mbar(samples: LadderSamples) -> Comparison:
+    """The multistate Bennett acceptance ratio over all rungs, with its asymptotic error."""
+    values = np.concatenate(samples.log_likelihoods)
+    energies = -samples.temperatures[:, None] * values[None, :]
+    with _quiet_pymbar():
+        from pymbar import MBAR
+
+        found = MBAR(energies, np.array(samples.sizes)).compute_free_energy_differences()
+    return Comparison("MBAR", -float(found["Delta_f"][0, -1]), float(found["dDelta_f"][0, -1]))
+
+
+@contextmanager
+def _quiet_pymbar() -> Iterator[None]:
+    """pymbar logs notices when imported and sets JAX to 64 bits for good: neither reaches the user."""
+    logger, wide = logging.getLogger("pymbar"), jax.config.values["jax_enable_x64"]
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        with jax.enable_x64(True), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of its solvers' options, which the user has not chosen
+            yield
+    finally:
+        logger.setLevel(level)
+        if jax.config.values["jax_enable_x64"] != wide:
+            jax.config.update("jax_enable_x64", wide)

@@ -1,0 +1,106 @@
+"""The result of an evidence computation: the number, its error and where that comes from, rung by rung."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+
+from ..data import require
+from ..report import simple_table, with_error
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+Rungs = Float[np.ndarray, " w"]
+
+
+class Comparison(NamedTuple):
+    """Another method's log evidence from the same draws."""
+
+    name: str
+    log_evidence: float
+    std_error: float
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """Log evidence with its standard error, and mean and variance of the log likelihood at every temperature.
+
+    `std_error` joins `sampling_error` (finitely many draws) and `ladder_error` (finitely many temperatures);
+    `comparison` holds other methods' answers from the same draws. Errors of single rungs are the model's, raised where
+    draws left out contradict it; at the hottest rungs, whose far tails no draw may have reached, they can be too small.
+    """
+
+    log_evidence: float
+    std_error: float
+    sampling_error: float
+    ladder_error: float
+    temperatures: Rungs
+    means: Rungs
+    mean_std_errors: Rungs
+    variances: Rungs
+    variance_std_errors: Rungs
+    plain_means: Rungs
+    plain_variances: Rungs
+    sizes: tuple[int, ...]
+    comparison: tuple[Comparison, ...]
+    seconds: float
+
+    def interval(self, level: float = 0.95) -> tuple[float, float]:
+        """Ends of an interval that holds the log evidence with probability `level`, by a normal distribution."""
+        require(0 < level < 1, f"level is a probability strictly between 0 and 1, but is {level!r}.")
+        half = NormalDist().inv_cdf(0.5 + level / 2) * self.std_error
+        return self.log_evidence - half, self.log_evidence + half
+
+    def columns(self) -> dict[str, np.ndarray]:
+        """One array per column of the table, a row for each temperature."""
+        return {
+            "mean": self.means,
+            "mean_std_error": self.mean_std_errors,
+            "variance": self.variances,
+            "variance_std_error": self.variance_std_errors,
+            "plain_mean": self.plain_means,
+            "plain_variance": self.plain_variances,
+            "samples": np.array(self.sizes),
+        }
+
+    def to_xarray(self) -> xr.Dataset:
+        """A labelled dataset with one row per temperature; the evidence and its errors are attributes."""
+        import xarray as xr  # takes half a second, and a table does not need it
+
+        names = ("log_evidence", "std_error", "sampling_error", "ladder_error", "seconds")
+        return xr.Dataset(
+            {name: ("temperature", column) for name, column in self.columns().items()},
+            coords={"temperature": self.temperatures},
+            attrs={name: getattr(self, name) for name in names},
+        )
+
+    def plot(self, ax: Any = None):
+        """The path of the mean log likelihood, whose area is the evidence, and all methods' answers; returns axes."""
+        from .plot import plot_evidence
+
+        return plot_evidence(self, ax)
+
+    def __str__(self) -> str:
+        return "\n\n".join([self._methods(), self._rungs(), f"{len(self.means)} temperatures, {self.seconds:.1f} s"])
+
+    def _methods(self) -> str:
+        rows = [["vector-valued", *with_error(self.log_evidence, self.std_error)]]
+        rows += [["  from finitely many draws", "", f"{self.sampling_error:.2g}"]]
+        rows += [["  from finitely many temperatures", "", f"{self.ladder_error:.2g}"]]
+        rows += [[other.name, *with_error(other.log_evidence, other.std_error)] for other in self.comparison]
+        return simple_table(["method", "log evidence", "std error"], rows)
+
+    def _rungs(self) -> str:
+        rows = []
+        for i, t in enumerate(self.temperatures):
+            mean = with_error(self.means[i], self.mean_std_errors[i])
+            variance = with_error(self.variances[i], self.variance_std_errors[i])
+            plain = f"{self.plain_means[i]:.4g}", f"{self.plain_variances[i]:.4g}"
+            rows.append([f"{t:.3g}", *mean, *variance, *plain, str(self.sizes[i])])
+        header = ["temperature", "mean log lik.", "std error", "variance", "std error", "plain mean", "plain var.", "n"]
+        return simple_table(header, rows)

@@ -1,0 +1,127 @@
+"""`evidence`: the log evidence of a model from draws of its power posteriors, in one call.
+
+    log p(y) = int_0^1 E_t[log p(y | x)] dt        (paper, section 5.2)
+
+First the means of the log likelihood at all temperatures jointly, then its squared deviations from those means, whose
+expectations are the variances; then second-order quadrature.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+
+from ..data import require
+from ..memory import largest_system
+from ..precision import float64
+from ..threads import threads_for
+from .advice import warn_of_coarse_ladder, warn_of_improper_prior
+from .baselines import compare_all
+from .moments import LadderFit, Rungs, Tick, fit_ladder
+from .progress import progress_of
+from .quadrature import ladder_errors, quadrature_weights
+from .result import Evidence
+from .samples import LadderSamples, fields_of
+
+
+def evidence(
+    log_likelihoods: Any,
+    temperatures: Any = None,
+    points: Any = None,
+    *,
+    scores_likelihood: Any = None,
+    scores_prior: Any = None,
+    compare: bool = True,
+    progress: bool = False,
+) -> Evidence:
+    """Log evidence by thermodynamic integration with joint vector-valued control variates over all temperatures.
+
+    The first axis of every array is the ladder: `log_likelihoods (w, n)`, `points (w, n, d)`, and the gradients
+    `scores_likelihood` of log p(y | x) and `scores_prior` of log p(x) like the points. Rungs of different sizes come as
+    lists of arrays, or as long columns with a row for each draw (then `temperatures` too). A sampler's output with
+    these names, as attributes or keys, can be the only argument.
+
+    `compare` adds plain averages, stepping stones and, where `pymbar` is installed, MBAR from the same draws.
+
+    >>> rng, t = np.random.default_rng(0), (np.arange(11) / 10) ** 3  # x ~ N(0, 1), y = 0.5 ~ N(x, 1)
+    >>> x = rng.normal(0.5 * t / (1 + t), 1 / np.sqrt(1 + t), size=(12, 11)).T
+    >>> log_likelihoods = -((x - 0.5) ** 2) / 2 - np.log(2 * np.pi) / 2
+    >>> result = evidence(log_likelihoods, t, x, scores_likelihood=0.5 - x, scores_prior=-x, compare=False)
+    >>> exact = -0.5**2 / 4 - np.log(4 * np.pi) / 2
+    >>> bool(abs(result.log_evidence - exact) < 1e-4)
+    True
+    """
+    given = {"log_likelihoods": log_likelihoods, "points": points}
+    given |= {"scores_likelihood": scores_likelihood, "scores_prior": scores_prior}
+    alone = points is None and scores_likelihood is None and scores_prior is None
+    fields = fields_of(log_likelihoods if alone else given, temperatures)
+    samples = LadderSamples.of(**fields)
+    _check_size(sum(samples.sizes))
+    warn_of_improper_prior(samples)
+    started = time.perf_counter()
+    with threads_for(sum(samples.sizes)), progress_of(progress) as tick:
+        means, variances = _moments(samples, tick)
+    comparison = compare_all(samples) if compare else ()
+    return _result(samples, means, variances, comparison, started)
+
+
+class _Known:
+    """Moments of a log likelihood that does not vary: no fit is needed."""
+
+    def __init__(self, value: Rungs) -> None:
+        self.mean = value
+
+    def errors(self, weights: Float[np.ndarray, "w k"]) -> Float[np.ndarray, " k"]:
+        return np.zeros(weights.shape[1])
+
+
+@float64
+def _moments(samples: LadderSamples, tick: Tick) -> tuple[LadderFit | _Known, LadderFit | _Known]:
+    values = samples.log_likelihoods
+    everything = np.concatenate(values)
+    if np.ptp(everything) <= 1e-12 * np.abs(everything).max():
+        return _Known(np.array([v.mean() for v in values])), _Known(np.zeros(len(values)))
+    means = fit_ladder(samples.tasks(values), samples.temperatures, None, tick)
+    squares = [(v - mean) ** 2 for v, mean in zip(values, means.mean, strict=True)]
+    return means, fit_ladder(samples.tasks(squares), samples.temperatures, means.tuning, tick)
+
+
+def _result(samples: LadderSamples, means: Any, variances: Any, comparison: tuple, started: float) -> Evidence:
+    ladder = samples.temperatures
+    of_means, of_variances = quadrature_weights(ladder)
+    each = np.eye(ladder.size)
+    *mean_errors, from_means = means.errors(np.column_stack([each, of_means]))
+    *variance_errors, from_variances = variances.errors(np.column_stack([each, of_variances]))
+    # The two fits see the same draws: their errors are added as if they always went together.
+    sampling = float(from_means + from_variances)
+    by_interval = ladder_errors(ladder, means.mean, variances.mean)
+    warn_of_coarse_ladder(ladder, by_interval, sampling)
+    coarseness = abs(float(by_interval.sum()))
+    return Evidence(
+        log_evidence=float(of_means @ means.mean + of_variances @ variances.mean),
+        std_error=float(np.hypot(sampling, coarseness)),
+        sampling_error=sampling,
+        ladder_error=coarseness,
+        temperatures=ladder,
+        means=means.mean,
+        mean_std_errors=np.array(mean_errors),
+        variances=variances.mean,
+        variance_std_errors=np.array(variance_errors),
+        plain_means=np.array([v.mean() for v in samples.log_likelihoods]),
+        plain_variances=np.array([v.var(ddof=1) for v in samples.log_likelihoods]),
+        sizes=samples.sizes,
+        comparison=comparison,
+        seconds=time.perf_counter() - started,
+    )
+
+
+def _check_size(rows: int) -> None:
+    most = largest_system()
+    require(
+        rows <= most,
+        f"All draws of all temperatures enter one exact system, but there are {rows} and this machine has room for "
+        f"{most}. Keep every k-th draw.",
+    )

@@ -1,0 +1,77 @@
+"""Bad ladders raise errors that say what to do, doubtful ones warn."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+
+import numpy as np
+import pytest
+from gaussian_model import gaussian_ladder
+
+import vvcv
+from vvcv.problems import van_der_pol
+from vvcv.thermodynamic.advice import EvidenceWarning, warn_of_coarse_ladder, warn_of_improper_prior
+from vvcv.thermodynamic.quadrature import ladder_errors
+from vvcv.thermodynamic.samples import LadderSamples, fields_of
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "message"),
+    [
+        ("temperatures", lambda a: a[:-1], "one entry per temperature"),
+        ("temperatures", lambda a: 0.9 * a, "from 0 .* to 1"),
+        ("temperatures", lambda a: 0.1 + 0.9 * a, "from 0 .* to 1"),
+        ("temperatures", lambda a: np.where(a == a[2], a[1], a), "different numbers"),
+        ("temperatures", lambda a: a[:, None], "vector"),
+        ("points", lambda a: a[:, :-1], "one number per point|shape of the points"),
+        ("points", lambda a: np.where(a == a[0, 0], np.nan, a), "finite"),
+        ("scores_prior", lambda a: a[:, :, [0, 0]], "shape of the points"),
+        ("scores_likelihood", lambda a: None, "missing"),
+        ("log_likelihoods", lambda a: 3.0, "first axis is the ladder"),
+    ],
+)
+def test_a_bad_ladder_is_refused_with_a_remedy(ladder, name, change, message):
+    given = {**vars(ladder), name: change(getattr(ladder, name))}
+    with pytest.raises(ValueError, match=message):
+        vvcv.evidence(given)
+
+
+def test_one_draw_at_a_temperature_is_refused(ladder):
+    given = {n: list(getattr(ladder, n)) for n in ("points", "log_likelihoods", "scores_likelihood", "scores_prior")}
+    given = {n: [a[:1] if i == 4 else a for i, a in enumerate(rungs)] for n, rungs in given.items()}
+    with pytest.raises(ValueError, match="at least two draws"):
+        vvcv.evidence({**given, "temperatures": ladder.temperatures})
+
+
+def test_a_flat_prior_is_called_improper_and_a_proper_one_is_not(ladder):
+    flat = {**vars(ladder), "scores_prior": np.zeros_like(ladder.scores_prior)}
+    with pytest.warns(EvidenceWarning, match="improper"):
+        warn_of_improper_prior(LadderSamples.of(**fields_of(flat)))
+    for seed in range(200):  # no warning among proper priors (warnings are errors here)
+        warn_of_improper_prior(LadderSamples.of(**fields_of(gaussian_ladder(seed, rungs=3))))
+
+
+def test_a_prior_that_pushes_points_apart_is_called_improper():
+    ladder = gaussian_ladder(seed=0, rungs=3, draws=100)
+    outward = {**vars(ladder), "scores_prior": 0.1 * ladder.points}
+    with pytest.warns(EvidenceWarning, match="improper"):
+        warn_of_improper_prior(LadderSamples.of(**fields_of(outward)))
+
+
+@pytest.mark.parametrize(("every", "coarse"), [(1, False), (2, False), (3, True), (5, True)])
+def test_a_ladder_is_called_too_coarse_when_its_error_shows_and_leads(every, coarse):
+    t, mu, v = (a[::every] for a in (van_der_pol.TEMPERATURES, van_der_pol.EXACT_MEAN, van_der_pol.EXACT_VARIANCE))
+    errors = ladder_errors(t, mu, v)
+    with pytest.warns(EvidenceWarning, match="Add temperatures, first between") if coarse else nullcontext():
+        warn_of_coarse_ladder(t, errors, sampling_error=1e-3)
+    warn_of_coarse_ladder(t, errors, sampling_error=1.0)  # more draws come first
+
+
+def test_a_result_prints_both_parts_of_its_error_and_draws_itself(ladder, result):
+    pytest.importorskip("matplotlib")
+    text = str(result)
+    assert "finitely many draws" in text and "finitely many temperatures" in text
+    assert len(text.splitlines()) > len(ladder.temperatures)
+    axes = result.plot()
+    assert axes[0].get_ylabel() == "mean log likelihood"
+    assert result.to_xarray().attrs["log_evidence"] == result.log_evidence

@@ -1,0 +1,40 @@
+"""`vvcv evidence FILE` on archives and netCDF files."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from vvcv.cli import app
+
+NAMES = ("log_likelihoods", "temperatures", "points", "scores_likelihood", "scores_prior")
+
+
+def run(*args):
+    return CliRunner().invoke(app, ["evidence", *map(str, args), "--no-compare"])
+
+
+def test_an_archive_gives_a_table_and_a_picture(tmp_path, ladder):
+    pytest.importorskip("matplotlib")
+    np.savez(tmp_path / "a.npz", **{name: getattr(ladder, name) for name in NAMES})
+    result = run(tmp_path / "a.npz", "--plot", tmp_path / "a.png")
+    assert result.exit_code == 0 and "vector-valued" in result.output
+    assert (tmp_path / "a.png").stat().st_size > 10_000
+
+
+def test_a_netcdf_file_gives_the_same_table(tmp_path, ladder):
+    pytest.importorskip("h5py")
+    xr = pytest.importorskip("xarray")
+    axes = ("rung", "draw", "parameter")
+    arrays = {name: (axes[: np.ndim(getattr(ladder, name))], getattr(ladder, name)) for name in NAMES}
+    xr.Dataset(arrays).to_netcdf(tmp_path / "a.nc", engine="h5netcdf")
+    result = run(tmp_path / "a.nc")
+    assert result.exit_code == 0 and "finitely many temperatures" in result.output
+
+
+def test_missing_arrays_are_named_with_exit_code_two(tmp_path, ladder):
+    np.savez(tmp_path / "a.npz", points=ladder.points)
+    result = run(tmp_path / "a.npz")
+    assert result.exit_code == 2 and "scores_prior" in result.output
+    assert run(tmp_path / "none.npz").exit_code == 2
