@@ -9,6 +9,7 @@ import typer
 
 from .check_command import check_command
 from .evidence_command import evidence_command
+from .reproduce_command import reproduce_command
 
 app = typer.Typer(
     no_args_is_help=True, add_completion=False, help="Many related expectations at once, with error bars."
@@ -34,6 +35,7 @@ def demo(
 
 app.command("check")(check_command)
 app.command("evidence")(evidence_command)
+app.command("reproduce")(reproduce_command)
 
 
 @app.command()
