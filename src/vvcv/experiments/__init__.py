@@ -8,7 +8,12 @@ from .experiment import Experiment
 
 #: Where each experiment lives; imported when asked for.
 EXPERIMENTS = {
+    "stein-kernels": ("stein_kernels", "SteinKernels"),
     "step": ("step", "Step"),
+    "synthetic": ("synthetic", "Synthetic"),
+    "borehole": ("borehole", "Borehole"),
+    "borehole-unbalanced": ("borehole", "UnbalancedBorehole"),
+    "complexity": ("complexity", "Complexity"),
 }
 
 

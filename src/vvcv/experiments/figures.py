@@ -17,6 +17,7 @@ COLOURS = {
     "cf_paper": "C8",
     "vv_fixed_B": "C5",
     "vv_fixed_B_small": "C6",
+    "vv_fixed_B_four": "C6",
     "vv_estimated_B": "C3",
     "zv": "C4",
     "cf": "C9",

@@ -28,13 +28,13 @@ DECAY, PRECISION = 0.99, "float32"
 
 @dataclass(frozen=True, eq=False)
 class Recipe:
-    """What one row of the paper is made of; rates may depend on the cell."""
+    """What one row of the paper is made of; rates and batches (rows of all tasks together) may depend on the cell."""
 
     kernel: Callable[[Cell], Kernel]
     tuning: MiniBatchMarginalLikelihood | None
     rate: Callable[[Cell], float]
     epochs: int = 400
-    batch_size: int = 10
+    batch_size: Callable[[Cell], int] = lambda cell: 10
     regularization: float = 1e-5
     rate_b: float | None = None
     coregionalization: Any = None
@@ -45,7 +45,7 @@ class Recipe:
         """Algorithm 1 or 2 at these settings."""
         shared: dict[str, Any] = {
             "epochs": self.epochs,
-            "batch_size": self.batch_size,
+            "batch_size": self.batch_size(cell),
             "learning_rate": self.rate(cell),
             "regularization": self.regularization,
         }

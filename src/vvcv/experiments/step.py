@@ -49,6 +49,7 @@ class Step(Experiment):
         "The scalar kernel is tuned on batches of 5, as in the program (text: 10).",
         "The closed form has a nugget of 0.001, which the paper does not state for this problem; its published error "
         "is met with this one and not with 0.0001 (too large) or 0.04 (too small).",
+        "Tuning starts at a squared lengthscale of 1, which the paper does not state.",
         "B fixed: diagonal 0.5 and 0.1, off the diagonal 0.01.",
     )
 
