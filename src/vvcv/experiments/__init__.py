@@ -13,6 +13,9 @@ EXPERIMENTS = {
     "synthetic": ("synthetic", "Synthetic"),
     "borehole": ("borehole", "Borehole"),
     "borehole-unbalanced": ("borehole", "UnbalancedBorehole"),
+    "evidence": ("evidence", "Evidence"),
+    "lotka-volterra": ("lotka_volterra", "LotkaVolterra"),
+    "lotka-volterra-additional": ("lotka_volterra", "LotkaVolterraAdditional"),
     "complexity": ("complexity", "Complexity"),
 }
 

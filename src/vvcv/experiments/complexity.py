@@ -28,7 +28,7 @@ SIZES = {"n": (50, 100, 200, 400), "T": (2, 4, 6, 8), "d": (4, 16, 64, 256)}
 QUICK_SIZES = {"n": (50, 100, 200), "T": (2, 4), "d": (4, 64)}
 ITERATIONS, BATCH = 400, 5
 
-#: The exponents of (n, T, d) in the paper's Table 1; d multiplies the cost of the Gram matrix, not that of the solution.
+#: Orders of the paper's Table 1 and their exponents of (n, T, d); d multiplies the cost of the Gram matrix alone.
 ORDERS = {
     "cv_exact": ("d n^2 T + n^3 T", (3, 1, 1)),
     "vv_paper_exact": ("d n^2 T^4 + n^3 T^6", (3, 6, 1)),
@@ -48,8 +48,8 @@ class Complexity(Experiment):
     notes = (
         "Exponent: slope of log seconds between the two largest sizes, median over replications; the first replication "
         "of a size compiles. At these sizes fixed costs flatten the slopes, the more the cheaper the method.",
-        "Orders in b and L are the paper's batch size and number of iterations. Where the Gram matrix is kept, as here, "
-        "an iteration does not depend on d, and one coefficient in R^T for each of the n T points costs T^3, not T^4.",
+        "b and L are the batch size and the number of iterations. Where the Gram matrix is kept, as here, an "
+        "iteration does not depend on d, and one coefficient in R^T for each of the n T points costs T^3, not T^4.",
     )
 
     def cells(self, quick: bool) -> tuple[Cell, ...]:
@@ -101,13 +101,17 @@ class Complexity(Experiment):
             cells = _along(results, axis)
             sizes = [cell[axis] for cell in cells]
             for k, (method, about) in enumerate(results.methods.items()):
-                ax.loglog(sizes, [results.seconds(method, c) for c in cells], "o-", ms=4, color=f"C{k}", label=about.label)
+                ax.loglog(
+                    sizes, [results.seconds(method, c) for c in cells], "o-", ms=4, color=f"C{k}", label=about.label
+                )
             fixed = ", ".join(f"{name} = {cells[0][name]}" for name in AXES if name != axis)
             ax.set_xlabel(f"{axis} ({fixed})")
             ax.set_xticks(sizes, [str(size) for size in sizes])
             ax.minorticks_off()
         axes[0].set_ylabel("seconds")
-        figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=5, frameon=False, fontsize=8)
+        figure.legend(
+            *axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=5, frameon=False, fontsize=8
+        )
         return figure
 
 

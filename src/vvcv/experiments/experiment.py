@@ -69,7 +69,7 @@ class Experiment(ABC):
     name: ClassVar[str]
     title: ClassVar[str]
     metric: ClassVar[str]
-    notes: ClassVar[tuple[str, ...]] = ()
+    notes: tuple[str, ...] = ()
     replications: ClassVar[int] = 100
     quick_replications: ClassVar[int] = 10
 

@@ -51,7 +51,9 @@ def draw_errors(axes: Any, results: Results) -> None:
         style = {"color": colour(method), "ms": 4, "capsize": 2, "lw": 1}
         low = np.minimum(2 * spread, 0.9 * means)
         axes.errorbar(places + shift, means, yerr=[low, 2 * spread], fmt="o-", label=about.label, **style)
-        published = [(i + shift, p.value) for i in places if (p := results.experiment.published(results.cells[i], method))]
+        published = [
+            (i + shift, p.value) for i in places if (p := results.experiment.published(results.cells[i], method))
+        ]
         if published:
             axes.plot(*np.array(published).T, "x", color=colour(method), ms=7)
     axes.set_yscale("log")

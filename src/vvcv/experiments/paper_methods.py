@@ -13,17 +13,29 @@ from typing import Any
 import numpy as np
 
 from ..data import Tasks
-from ..kernels import Kernel
+from ..kernels import Kernel, Side
 from ..selection.fit import Exact, Fit, fit_replications
 from ..selection.marginal_likelihood import MiniBatchMarginalLikelihood, maximise_marginal_likelihood
 from ..selection.stochastic import BlockCoordinateDescent, StochasticOptimisation
+from ..stein import SteinKernel, gram
 from ..variates import KernelVariate
+from ..variates.space import LinearSpace
 from .experiment import Cell, Method, Vector
 
 #: Replications of a stochastic method in one compiled loop.
 BLOCK = 10
 
-DECAY, PRECISION = 0.99, "float32"
+DECAY = 0.99
+
+
+@dataclass(frozen=True, eq=False)
+class PaperVariate(KernelVariate):
+    """A coefficient in R^T for each point (eq. 9), without the matrix of the RKHS norm: the penalty is ||theta||^2."""
+
+    parametrization: Any = "paper"
+
+    def space(self, rows: Side, centres: Side, tasks: int) -> LinearSpace:
+        return super().space(rows, Side(*centres), tasks)  # the norm is made for the rows' own object only
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,8 +49,10 @@ class Recipe:
     batch_size: Callable[[Cell], int] = lambda cell: 10
     regularization: float = 1e-5
     rate_b: float | None = None
-    coregionalization: Any = None
+    coregionalization: Any = None  # B, fixed or to start from: an array, a function of the cell, None for the identity
     learn_b: bool = False
+    variate: Callable[..., KernelVariate] = PaperVariate
+    scores: Callable[[Cell, Tasks], Sequence[Callable]] | None = None  # of every task, where targets differ
     path_every: int = 0  # epochs between the checkpoints of the last task's mean that follow the means, 0 for none
 
     def selection(self, cell: Cell) -> StochasticOptimisation:
@@ -51,7 +65,13 @@ class Recipe:
         }
         if self.learn_b:
             return BlockCoordinateDescent.as_published(learning_rate_b=self.rate_b, **shared)
-        return StochasticOptimisation(decay=DECAY, precision=PRECISION, **shared)
+        return StochasticOptimisation(decay=DECAY, precision="float32", **shared)
+
+    def control_variate(self, cell: Cell, tasks: Tasks, kernel: Kernel) -> KernelVariate:
+        """The variate of one data set."""
+        b = self.coregionalization
+        scores = None if self.scores is None else self.scores(cell, tasks)
+        return self.variate(kernel, b(cell) if callable(b) else b, scores=scores)
 
     def kernels(self, cell: Cell, data: Sequence[Tasks], seeds: Sequence[int]) -> list[Kernel]:
         """The kernel of every replication, tuned on mini-batches unless its parameters are given."""
@@ -69,14 +89,20 @@ def plain_average() -> Method:
     return Method("MC", lambda cell, data, seeds: [np.array([t.values.mean() for t in tasks]) for tasks in data])
 
 
-def joint(label: str, recipe: Recipe) -> Method:
+def fitted(recipe: Recipe, cell: Cell, tasks: Tasks, seed: int) -> Fit:
+    """The whole fit of one data set, for pictures."""
+    variate = recipe.control_variate(cell, tasks, recipe.kernels(cell, [tasks], [seed])[0])
+    return fit_replications([tasks], variate, recipe.selection(cell), seeds=[seed])[0]
+
+
+def joint(label: str, recipe: Recipe, block: int = BLOCK) -> Method:
     """A vv-CV: all tasks in one fit by Algorithm 1 (B estimated) or 2 (B fixed)."""
-    return Method(label, lambda cell, data, seeds: descend(recipe, cell, data, seeds), BLOCK)
+    return Method(label, lambda cell, data, seeds: descend(recipe, cell, data, seeds), block)
 
 
 def separate(label: str, recipe: Recipe) -> Method:
     """A scalar CV by Adam: every task in a fit of its own, with B = 1."""
-    recipe = replace(recipe, coregionalization=None, learn_b=False)
+    recipe = replace(recipe, coregionalization=None, learn_b=False, scores=None)
 
     def run(cell: Cell, data: Sequence[Tasks], seeds: Sequence[int]) -> list[Vector]:
         by_task = [descend(recipe, cell, [Tasks([d[t]]) for d in data], seeds) for t in range(len(data[0]))]
@@ -88,10 +114,8 @@ def separate(label: str, recipe: Recipe) -> Method:
 
 def descend(recipe: Recipe, cell: Cell, data: Sequence[Tasks], seeds: Sequence[int]) -> list[Vector]:
     """Final intercepts of stochastic optimisation, all data sets in one loop."""
-    variates = [
-        KernelVariate(kernel, recipe.coregionalization, parametrization="paper")
-        for kernel in recipe.kernels(cell, data, seeds)
-    ]
+    kernels = recipe.kernels(cell, data, seeds)
+    variates = [recipe.control_variate(cell, tasks, kernel) for tasks, kernel in zip(data, kernels, strict=True)]
     fits = fit_replications(data, variates, recipe.selection(cell), seeds=seeds)
     return [np.concatenate([fit.mean, checkpoints(fit, recipe.path_every)]) for fit in fits]
 
@@ -101,21 +125,25 @@ def checkpoints(fit: Fit, every: int) -> Vector:
     return fit.path.mean[every - 1 :: every, -1] if every and fit.path is not None else np.zeros(0)
 
 
-def control_functional(label: str, recipe: Recipe, nugget: float) -> Method:
-    """CF in closed form, task by task: beta of (K_0 + nugget I) c = y - beta."""
+def control_functional(label: str, recipe: Recipe, nugget: float, precision: str = "float64") -> Method:
+    """CF in closed form, task by task: beta = 1' W^-1 y / 1' W^-1 1 with W = K_0 + nugget I."""
 
     def run(cell: Cell, data: Sequence[Tasks], seeds: Sequence[int]) -> list[Vector]:
         return [
-            np.array([closed_form(recipe, cell, Tasks([task]), seed, nugget) for task in tasks])
+            np.array([closed_form(recipe, cell, Tasks([task]), seed, nugget, precision) for task in tasks])
             for tasks, seed in zip(data, seeds, strict=True)
         ]
 
     return Method(label, run)
 
 
-def closed_form(recipe: Recipe, cell: Cell, task: Tasks, seed: int, nugget: float) -> float:
-    """The closed form for one task."""
-    kernel = recipe.kernels(cell, [task], [seed])[0]
-    # The penalty lambda enters as lambda n on the diagonal.
-    fit = fit_replications([task], KernelVariate(kernel), Exact(nugget / task.sizes[0]))[0]
-    return float(fit.mean[0])
+def closed_form(recipe: Recipe, cell: Cell, tasks: Tasks, seed: int, nugget: float, precision: str) -> float:
+    """The closed form for one task, at the precision asked for."""
+    kernel = recipe.kernels(cell, [tasks], [seed])[0]
+    if precision == "float64":
+        # The penalty lambda enters as lambda n on the diagonal.
+        fit = fit_replications([tasks], KernelVariate(kernel), Exact(nugget / tasks.sizes[0]))[0]
+        return float(fit.mean[0])
+    system = gram(SteinKernel(kernel), Side(tasks.points, tasks.scores, tasks.task)) + nugget * np.eye(len(tasks.task))
+    weights = np.linalg.inv(system.astype(precision)).sum(axis=0)
+    return float(weights @ tasks.values.astype(precision) / weights.sum())

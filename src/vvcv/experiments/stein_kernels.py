@@ -18,7 +18,7 @@ from .tables import markdown, preamble
 VARIANCES = (1.0, 1.25)
 B = np.array([[1.0, 0.1], [0.1, 1.0]])
 BASES: dict[str, Kernel] = {
-    "squared exponential": SquaredExponential(1.0),
+    "squared exponential": SquaredExponential(),
     "polynomial, degree 1": Polynomial(1, 1.0),
     "polynomial, degree 2": Polynomial(2, 1.0),
 }
@@ -33,7 +33,9 @@ class SteinKernels(Experiment):
     title = "The matrix-valued Stein kernel K_0 (Appendix E.1, figure)"
     metric = "distance of the mean of 1' K_0(., y) under the targets from zero, by quadrature"
     replications = quick_replications = 1
-    notes = ("Targets N(0, 1) and N(0, 1.25), B = [[1, 0.1], [0.1, 1]], K = B k, as in the paper; a figure without numbers.",)
+    notes = (
+        "Targets N(0, 1) and N(0, 1.25), B = [[1, 0.1], [0.1, 1]], K = B k, as in the paper; a figure without numbers.",
+    )
 
     def cells(self, quick: bool) -> tuple[Cell, ...]:
         return tuple(Cell.of(kernel=base, y=y) for base in BASES for y in CENTRES)

@@ -15,13 +15,11 @@ from ..kernels import Polynomial, SquaredExponential
 from ..problems import step
 from ..problems.published import load
 from ..report import pyplot
-from ..selection.fit import fit
 from ..selection.marginal_likelihood import MiniBatchMarginalLikelihood
-from ..variates import KernelVariate
 from .experiment import Cell, Experiment, Method, Published, Vector, data_set, replication_seed
 from .figures import colour
 from .our_methods import our_methods
-from .paper_methods import Recipe, control_functional, joint, plain_average, separate
+from .paper_methods import Recipe, control_functional, fitted, joint, plain_average, separate
 from .results import Results
 
 EPOCHS, PATH_EVERY = 400, 20
@@ -95,7 +93,7 @@ class Step(Experiment):
 
     def figure(self, results: Results) -> Any:
         figure, axes = pyplot().subplots(2, 2, figsize=(11, 7), layout="constrained")
-        _draw_fits(axes[0], results.settings["seed"])
+        _draw_fits(axes[0], results)
         _draw_paths(axes[1, 0], results, "squared exponential", lambda name: "polynomial" not in name)
         _draw_paths(axes[1, 1], results, "polynomial of degree 1", lambda name: "polynomial" in name or name == "mc")
         return figure
@@ -103,7 +101,7 @@ class Step(Experiment):
 
 def recipe(polynomial: bool = False, b: np.ndarray | None = None, tuning_batch: int = 10) -> Recipe:
     """Appendix E.3: batches of 10 rows, rate 3e-4, 400 epochs, lambda 1e-5; B from the identity unless fixed."""
-    kernel = Polynomial(1, 1.0) if polynomial else SquaredExponential(1.0)
+    kernel = Polynomial(1, 1.0) if polynomial else SquaredExponential()
     tuning = MiniBatchMarginalLikelihood(epochs=15, batch_size=tuning_batch, learning_rate=0.02)
     return Recipe(
         kernel=lambda cell: kernel,
@@ -116,28 +114,21 @@ def recipe(polynomial: bool = False, b: np.ndarray | None = None, tuning_batch: 
     )
 
 
-def _draw_fits(axes: Any, seed: int) -> None:
-    """The two integrands and what a scalar CV and a vv-CV make of them, on the data of replication 0."""
-    experiment, cell = Step(), Cell.of(m=40)
-    tasks = data_set(experiment, cell, seed, 0)
-    chosen = replication_seed(experiment.name, cell, seed, 0, "figure")
+def _draw_fits(axes: Any, results: Results) -> None:
+    """The two integrands and what a scalar CV and a vv-CV, if they were run, make of the data of replication 0."""
+    cell, seed = results.cells[0], results.settings["seed"]
+    tasks = data_set(results.experiment, cell, seed, 0)
+    chosen = replication_seed(results.experiment.name, cell, seed, 0, "figure")
     grid = np.linspace(-3, 3, 301)[:, None]
-    settings = recipe()
-    kernel = settings.kernels(cell, [tasks], [chosen])[0]
-    both = fit(tasks, KernelVariate(kernel, parametrization="paper"), settings.selection(cell), seed=chosen)
+    both = fitted(recipe(), cell, tasks, chosen) if "vv_estimated_B" in results.methods else None
     for t, (ax, f) in enumerate(zip(axes, (step.low, step.high), strict=True)):
-        alone = Tasks([tasks[t]])
-        settings = recipe(b=np.eye(1), tuning_batch=5)
-        kernel = settings.kernels(cell, [alone], [chosen])[0]
-        scalar = fit(alone, KernelVariate(kernel, parametrization="paper"), settings.selection(cell), seed=chosen)
         ax.plot(grid[:, 0], f(grid), color="k", lw=1, label="integrand")
-        ax.plot(grid[:, 0], scalar.mean[0] + scalar.control_variate(grid, -grid), color=colour("cv"), label="CV")
-        ax.plot(
-            grid[:, 0],
-            both.mean[t] + both.control_variate(grid, -grid, t),
-            color=colour("vv_estimated_B"),
-            label="vv-CV, B estimated",
-        )
+        if "cv" in results.methods:
+            alone = fitted(recipe(b=np.eye(1), tuning_batch=5), cell, Tasks([tasks[t]]), chosen)
+            ax.plot(grid[:, 0], alone.mean[0] + alone.control_variate(grid, -grid), color=colour("cv"), label="CV")
+        if both is not None:
+            curve = both.mean[t] + both.control_variate(grid, -grid, t)
+            ax.plot(grid[:, 0], curve, color=colour("vv_estimated_B"), label="vv-CV, B estimated")
         ax.plot(tasks[t].points[:, 0], tasks[t].values, ".", color="0.5", ms=4)
         ax.set_title(f"{tasks.names[t]} fidelity: fits after {EPOCHS} epochs", fontsize=10)
         ax.legend(frameon=False, fontsize=8)

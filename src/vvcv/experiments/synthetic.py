@@ -5,6 +5,7 @@ The authors' program pairs f_1 with N(0, v) and f_2 with N(0, 1), the text the r
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,13 +15,11 @@ from ..kernels import SquaredExponential
 from ..problems import synthetic
 from ..problems.published import load
 from ..report import pyplot
-from ..selection.fit import Fit, fit
 from ..selection.marginal_likelihood import MiniBatchMarginalLikelihood
-from ..variates import KernelVariate
 from .experiment import Cell, Experiment, Method, Published, Vector, data_set, replication_seed
 from .figures import colour
 from .our_methods import our_methods
-from .paper_methods import Recipe, control_functional, joint, plain_average, separate
+from .paper_methods import Recipe, control_functional, fitted, joint, plain_average, separate
 from .results import Results
 
 PUBLISHED = {"cv": "scalar_CV", "cf_paper": "CF_closed_form", "vv_estimated_B": "vv"}
@@ -36,6 +35,9 @@ class Synthetic(Experiment):
     notes = (
         "f_1 is integrated against N(0, v) and f_2 against N(0, 1), as in the program (text: the reverse).",
         "The scalar CV has batches of 10, as in the program (text: 5).",
+        "Where tuning starts is not stated: with squared lengthscales from 1 the published errors of both descents are "
+        "met, with 10 those of the closed form, whose mean a few large errors make (its median is smaller). From 1 the "
+        "closed form is several times more accurate than published.",
         "Published numbers are twice the mean squared errors per task of the authors' replicates; the paper shows box "
         "plots, without the closed form.",
     )
@@ -47,7 +49,7 @@ class Synthetic(Experiment):
         return {
             "mc": plain_average(),
             "cv": separate("CV (Adam)", recipe()),
-            "cf_paper": control_functional("CF (closed form)", recipe(), 1e-3),
+            "cf_paper": control_functional("CF (closed form)", recipe(start=10.0), 1e-3),
             "vv_estimated_B": joint("vv-CV, B estimated", recipe()),
         } | our_methods(quick)
 
@@ -81,15 +83,21 @@ class Synthetic(Experiment):
         return figure
 
 
-def recipe(learn_b: bool = True) -> Recipe:
-    """Appendix E.2: batches of 10 rows, rate 0.001, 400 epochs, lambda 0.001; B from the identity."""
+def recipe(learn_b: bool = True, start: float = 1.0) -> Recipe:
+    """Appendix E.2: batches of 10 rows, rate 0.001, 400 epochs, lambda 0.001; B from I, nu from `start`."""
     return Recipe(
-        kernel=lambda cell: SquaredExponential(1.0),
+        kernel=lambda cell: SquaredExponential(np.sqrt(start)),
         tuning=MiniBatchMarginalLikelihood(epochs=30, batch_size=10, learning_rate=0.05),
         rate=lambda cell: 1e-3,
         regularization=1e-3,
         learn_b=learn_b,
+        scores=_scores if learn_b else None,
     )
+
+
+def _scores(cell: Cell, tasks: Tasks) -> list[Any]:
+    """The score of each task's target at any points."""
+    return [partial(synthetic.score, variance=v) for v in synthetic.variances(cell["variance"])]
 
 
 def _draw_fits(axes: Any, cell: Cell, seed: int) -> None:
@@ -98,22 +106,17 @@ def _draw_fits(axes: Any, cell: Cell, seed: int) -> None:
     tasks = data_set(experiment, cell, seed, 0)
     chosen = replication_seed(experiment.name, cell, seed, 0, "figure")
     grid = np.linspace(-4, 4, 301)[:, None]
-    both = _fitted(tasks, recipe(), cell, chosen)
+    both = fitted(recipe(), cell, tasks, chosen)
     for t, (ax, f) in enumerate(zip(axes, INTEGRANDS, strict=True)):
         scores = synthetic.score(grid, synthetic.variances(cell["variance"])[t])
-        alone = _fitted(Tasks([tasks[t]]), recipe(learn_b=False), cell, chosen)
+        alone = fitted(recipe(learn_b=False), cell, Tasks([tasks[t]]), chosen)
         ax.plot(grid[:, 0], f(grid), "k", lw=1, label="integrand")
         ax.plot(grid[:, 0], alone.mean[0] + alone.control_variate(grid, scores), color=colour("cv"), label="CV")
-        fitted = both.mean[t] + both.control_variate(grid, scores, t)
-        ax.plot(grid[:, 0], fitted, color=colour("vv_estimated_B"), label="vv-CV, B estimated")
+        curve = both.mean[t] + both.control_variate(grid, scores, t)
+        ax.plot(grid[:, 0], curve, color=colour("vv_estimated_B"), label="vv-CV, B estimated")
         ax.plot(tasks[t].points[:, 0], tasks[t].values, ".", color="0.5", ms=4)
         ax.set_title(f"$f_{t + 1}$, {cell}", fontsize=10)
         ax.legend(frameon=False, fontsize=8)
-
-
-def _fitted(tasks: Tasks, settings: Recipe, cell: Cell, seed: int) -> Fit:
-    kernel = settings.kernels(cell, [tasks], [seed])[0]
-    return fit(tasks, KernelVariate(kernel, parametrization="paper"), settings.selection(cell), seed=seed)
 
 
 def _draw_boxes(ax: Any, results: Results) -> None:

@@ -17,6 +17,9 @@ from .results import Results
 #: Rows of the paper should lie within this many combined standard errors of the published numbers.
 LIMIT = 3.0
 
+#: Fewer replications than this have no standard error worth a comparison.
+FEWEST = 5
+
 
 def markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """A table in Markdown.
@@ -50,7 +53,7 @@ def error_table(results: Results) -> str:
                     f"{mean:.3g}",
                     f"{std_error:.2g}",
                     f"{np.median(errors):.3g}",
-                    *_published(mean, std_error, published),
+                    *_published(published, deviation(results, method, cell)),
                     str(len(errors)),
                     f"{results.seconds(method, cell):.3g}",
                 ]
@@ -86,7 +89,7 @@ def remarks(results: Results) -> list[str]:
 def deviation(results: Results, method: str, cell: Cell) -> float | None:
     """z of one entry of the table, None where nothing was published."""
     published, errors = results.experiment.published(cell, method), results.errors(method, cell)
-    if published is None or len(errors) < 2:
+    if published is None or len(errors) < FEWEST:
         return None
     return _z(*mean_and_error(errors), published)
 
@@ -97,11 +100,11 @@ def mean_and_error(errors: np.ndarray) -> tuple[float, float]:
     return float(np.mean(errors)), spread / np.sqrt(len(errors))
 
 
-def _published(mean: float, std_error: float, published: Published | None) -> list[str]:
+def _published(published: Published | None, z: float | None) -> list[str]:
     if published is None:
         return ["", "", ""]
     given = "" if published.std_error is None else f"{published.std_error:.2g}"
-    return [f"{published.value:.3g}", given, f"{_z(mean, std_error, published):+.1f}"]
+    return [f"{published.value:.3g}", given, "" if z is None else f"{z:+.1f}"]
 
 
 def _z(mean: float, std_error: float, published: Published) -> float:
