@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from .experiment import Cell, Experiment, answer, replication_seed
+from .experiment import Cell, Experiment, answer, data_set, replication_seed
 from .journal import Journal, mend, sole_writer, write_atomically
 from .results import Results, write_results
 
@@ -134,6 +134,8 @@ def _work(experiment: Experiment, settings: Settings, folder: Path, methods: Seq
 
 
 def _records(experiment: Experiment, settings: Settings, unit: Unit, wanted: Sequence[int]) -> list[dict]:
+    for r in unit.replications:
+        data_set(experiment, unit.cell, settings.seed, r)  # drawn before the clock starts, and kept
     began = time.perf_counter()
     answers = answer(experiment, unit.method, unit.cell, settings.seed, unit.replications, settings.quick)
     seconds = round((time.perf_counter() - began) / len(unit.replications), 4)

@@ -15,10 +15,11 @@ from .experiment import Cell, Experiment, Method, Vector
 from .results import Results
 from .tables import markdown, preamble
 
+UNIT: Any = 1.0  # lengthscale
 VARIANCES = (1.0, 1.25)
 B = np.array([[1.0, 0.1], [0.1, 1.0]])
 BASES: dict[str, Kernel] = {
-    "squared exponential": SquaredExponential(),
+    "squared exponential": SquaredExponential(UNIT),
     "polynomial, degree 1": Polynomial(1, 1.0),
     "polynomial, degree 2": Polynomial(2, 1.0),
 }

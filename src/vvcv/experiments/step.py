@@ -22,6 +22,7 @@ from .our_methods import our_methods
 from .paper_methods import Recipe, control_functional, fitted, joint, plain_average, separate
 from .results import Results
 
+UNIT: Any = 1.0  # lengthscale
 EPOCHS, PATH_EVERY = 400, 20
 FIXED_B = np.array([[0.5, 0.01], [0.01, 0.5]])
 FIXED_B_SMALL = np.array([[0.1, 0.01], [0.01, 0.1]])
@@ -101,7 +102,7 @@ class Step(Experiment):
 
 def recipe(polynomial: bool = False, b: np.ndarray | None = None, tuning_batch: int = 10) -> Recipe:
     """Appendix E.3: batches of 10 rows, rate 3e-4, 400 epochs, lambda 1e-5; B from the identity unless fixed."""
-    kernel = Polynomial(1, 1.0) if polynomial else SquaredExponential()
+    kernel = Polynomial(1, 1.0) if polynomial else SquaredExponential(UNIT)
     tuning = MiniBatchMarginalLikelihood(epochs=15, batch_size=tuning_batch, learning_rate=0.02)
     return Recipe(
         kernel=lambda cell: kernel,
