@@ -90,7 +90,7 @@ def test_methods_run_later_join_those_stored(tmp_path):
 def test_fresh_discards_the_named_methods_only(tmp_path):
     run_step(tmp_path)
     journals = {m: tmp_path / "step" / "journal" / f"{m}.jsonl" for m in FAST}
-    marked = {m: path.read_text().replace('"answer": [', '"answer": [9.0, ') for m, path in journals.items()}
+    marked = {m: path.read_text().replace('"seconds": ', '"seconds": 9') for m, path in journals.items()}
     for method, path in journals.items():
         path.write_text(marked[method])
     run_step(tmp_path, methods=["mc"], fresh=True)
