@@ -51,6 +51,7 @@ class Recipe:
     rate_b: float | None = None
     coregionalization: Any = None  # B, fixed or to start from: an array, a function of the cell, None for the identity
     learn_b: bool = False
+    diverged: float = 2.0  # refuse a fit whose objective ends this many times higher than it began
     variate: Callable[..., KernelVariate] = PaperVariate
     scores: Callable[[Cell, Tasks], Sequence[Callable]] | None = None  # of every task, where targets differ
     path_every: int = 0  # epochs between the checkpoints of the last task's mean that follow the means, 0 for none
@@ -62,6 +63,7 @@ class Recipe:
             "batch_size": self.batch_size(cell),
             "learning_rate": self.rate(cell),
             "regularization": self.regularization,
+            "diverged": self.diverged,
         }
         if self.learn_b:
             return BlockCoordinateDescent.as_published(learning_rate_b=self.rate_b, **shared)

@@ -22,9 +22,6 @@ from .stochastic import Path, StochasticOptimisation, as_generator
 #: Epochs per compiled call, at most: between calls the progress bar moves, early stopping looks and Ctrl-C is heard.
 CHUNK = 50
 
-#: An objective this many times its value without a control variate has diverged.
-DIVERGED = 2.0
-
 
 class Descended(NamedTuple):
     """Unknowns at the end of a descent, and the way there."""
@@ -89,7 +86,7 @@ def _check(losses: np.ndarray, reference: np.ndarray, begin: int, settings: Stoc
 
     In between it may rise for a while: Adam has spikes of its own.
     """
-    broken = ~np.isfinite(losses).all(axis=1) | (last & (losses[:, -1] > DIVERGED * reference))
+    broken = ~np.isfinite(losses).all(axis=1) | (last & (losses[:, -1] > settings.diverged * reference))
     if broken.any():
         worst = int(np.argmax(broken))
         stated = settings.optimizer is None and not callable(settings.learning_rate)

@@ -37,8 +37,9 @@ class StochasticOptimisation:
 
     `batch_size` counts rows over all tasks. `learning_rate` is a number (times `decay` after each epoch) or a function
     of the epoch; `optimizer` any optax optimiser, with a learning rate of its own. `held_out` sets a fraction of every
-    task aside, and the fit stops when J_vv there has not improved for `patience` epochs. `interruptible` makes Ctrl-C
-    return the best state so far.
+    task aside, and the fit stops when J_vv there has not improved for `patience` epochs. A fit whose objective
+    ends above `diverged` times its value without a control variate is refused. `interruptible` makes Ctrl-C return the
+    best state so far.
 
     >>> StochasticOptimisation(learning_rate=0.1, decay=0.5).rates(3)
     array([0.1  , 0.05 , 0.025])
@@ -55,6 +56,7 @@ class StochasticOptimisation:
     held_out: float = 0.0
     patience: int = 20
     precision: Literal["float64", "float32"] = "float64"
+    diverged: float = 2.0
     progress: bool = False
     interruptible: bool = False
 
