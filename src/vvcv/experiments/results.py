@@ -51,6 +51,10 @@ class Results:
         """Median seconds of a replication: the first one of a process also compiles."""
         return float(np.median([row["seconds"] for row in self.rows(method, cell)]))
 
+    def fastest(self, method: str, cell: Cell) -> float:
+        """Seconds of the fastest replication, which other work on the machine has disturbed least."""
+        return min(row["seconds"] for row in self.rows(method, cell))
+
 
 def write_results(results: Results) -> None:
     """Write replications.csv, seconds.csv, table.md, figure.png and figure.svg into the experiment's folder."""
