@@ -46,7 +46,8 @@ class Complexity(Experiment):
     metric = "largest absolute error of the means; seconds are in seconds.csv"
     replications, quick_replications = 7, 5
     notes = (
-        "Exponent: slope of log seconds between the two largest sizes, the fastest of the replications. At these sizes fixed costs flatten the slopes, the more the cheaper the method.",
+        "Exponent: slope of log seconds between the two largest sizes, the fastest of the replications. "
+        "At these sizes fixed costs flatten the slopes, the more the cheaper the method.",
         "b and L are the batch size and the number of iterations. Where the Gram matrix is kept, as here, an "
         "iteration does not depend on d, and one coefficient in R^T for each of the n T points costs T^3, not T^4.",
     )

@@ -83,6 +83,8 @@ class Evidence(Experiment):
         count = len(results.methods)
         figure, axes = pyplot().subplots(1, 1 + count, figsize=(4 * (1 + count), 4), layout="constrained")
         _draw_oscillator(axes[0])
+        for ax in axes[2:]:
+            ax.sharey(axes[1])
         for ax, (method, about) in zip(axes[1:], results.methods.items(), strict=True):
             estimates = [results.answers(method, cell)[:, 0] for cell in results.cells]
             box = ax.boxplot(estimates, patch_artist=True, tick_labels=[str(c["samples"]) for c in results.cells])

@@ -145,6 +145,7 @@ def _draw_posterior(ax: Any, times: tuple[float, ...]) -> None:
     ax.plot(lotka_volterra.YEARS, lotka_volterra.OBSERVATIONS[:, 0], "ko", ms=3, label="observed")
     for edge in (min(times), max(times)):
         ax.axvline(edge, color="C3", lw=1)
+    ax.set_xticks(range(1900, 1921, 5))
     ax.set_ylabel("hares, thousands")
     ax.set_title("posterior of the hare; tasks between the red lines", fontsize=10)
     ax.legend(frameon=False)
