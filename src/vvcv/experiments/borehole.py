@@ -48,9 +48,9 @@ class Borehole(Experiment):
         "and B first, as in the program (the text leaves these out).",
         "Published standard errors are the numbers in brackets of the paper's table, which calls them deviations.",
         "With batches of 5 points of each task (text) errors are smaller than published from m = 50 on with B fixed "
-        "and from m = 100 on with B estimated. They are met with larger batches: four to an epoch for B fixed, at every m, "
-        "and 10 points of each task for B estimated at m = 100 and 150. That the published runs had such batches is "
-        "inferred from the numbers (sizes found on other seeds than these).",
+        "and from m = 100 on with B estimated. They are met with larger batches: four to an epoch for B fixed, at "
+        "every m, and 10 points of each task for B estimated at m = 100 and 150. That the published runs had such "
+        "batches is inferred from the numbers (sizes found on other seeds than these).",
         "The paper has no row for a scalar CV by Adam on this problem; ours has the settings of the joint fits.",
     )
 

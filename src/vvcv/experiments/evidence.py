@@ -46,8 +46,8 @@ class Evidence(Experiment):
         "random subsets of one run, different ones for scalar and vector-valued fits.",
         "Scores are exact at every temperature; those of other temperatures were taken from the wrong ones in the "
         "program. Batches have 5 points of each task.",
-        "Plain averages over the published subsets had standard deviations of .102 (20 samples) and .064 (80): most of "
-        "the distance between published errors and ours is the samples', as the row of plain averages shows.",
+        "Plain averages over the published subsets had standard deviations of .102 (20 samples) and .064 (80); the row "
+        "of plain averages says how ours compare, and so how much of a distance is the samples'.",
     )
 
     def cells(self, quick: bool) -> tuple[Cell, ...]:
