@@ -88,7 +88,7 @@ def change_family(model: Model, family: str | Kernel) -> Model:
 
 
 def without_noise(model: Model) -> Model:
-    """The same model with the noise that a search starts from."""
+    """The same model with no more noise than a search starts from."""
     return eqx.tree_at(lambda m: m.log_noise, model, np.full(np.shape(model.log_noise), np.log(START_NOISE)))
 
 

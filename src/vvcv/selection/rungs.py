@@ -11,6 +11,7 @@ from functools import cached_property
 
 import numpy as np
 from jaxtyping import Float
+from numpy.linalg import LinAlgError
 
 from ..data import Prepared
 from ..memory import bytes_needed, largest_system
@@ -49,7 +50,7 @@ class Ladder:
             "vv": lambda: self._shared_by_all(self._joint_fits),
             "vv-secf": lambda: self._shared_by_all(self._joint_semi_exact),
         }[method]()
-        return [[self._answer(method, fit, t) for fit in fits.get(t, [])] for t in range(len(self.prepared.tasks))]
+        return [self._solved(method, fits.get(t, []), t) for t in range(len(self.prepared.tasks))]
 
     def automatic(self) -> list[list[Answer]]:
         """The answer of every rung that can serve it, for each task.
@@ -139,6 +140,18 @@ class Ladder:
             fit.variate,
             f"polynomial of degree {fit.degree}",
         )
+
+    def _solved(self, method: str, fits: list[KernelFit], task: int) -> list[Answer]:
+        """The answers of those fits that can be solved on the data as they are."""
+        answers, failure = [], None
+        for fit in fits:
+            try:
+                answers.append(self._answer(method, fit, task))
+            except LinAlgError as error:
+                failure = error
+        if failure is not None and not answers:
+            raise failure
+        return answers
 
     def _answer(self, method: str, fit: KernelFit, task: int) -> Answer:
         member = fit.members.index(task)

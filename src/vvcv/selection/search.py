@@ -86,7 +86,11 @@ def refit(
     family: str | Kernel | None = None,
 ) -> Found:
     """Tune `start` on a design, tied as another model was."""
-    tuned = tune(_objective(design, criterion), start, LEVELS[found.level], max_evaluations, noise_floor(design))
+    objective, tied, floor = _objective(design, criterion), LEVELS[found.level], noise_floor(design)
+    try:
+        tuned = tune(objective, start, tied, max_evaluations, floor)
+    except LinAlgError:  # a neighbour's noise may be too little here
+        tuned = tune(objective, without_noise(start), tied, max_evaluations, floor)
     return Found(tuned, score(tuned, design), found.system, family or found.family, found.level)
 
 
