@@ -20,7 +20,7 @@ COLOURS = {
     "vv_fixed_B_small": "C6",
     "vv_fixed_B_four": "C6",
     "vv_estimated_B": "C3",
-    "vv_estimated_B_ten": "C1",
+    "vv_estimated_B_ten": "salmon",
     "zv": "C4",
     "cf": "C9",
     "secf": "C7",
