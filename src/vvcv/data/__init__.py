@@ -1,6 +1,7 @@
 """1. What is known: tasks, validation, standardisation, duplicates."""
 
 from .duplicates import Distinct, merge_duplicates
+from .groups import in_separate_groups
 from .prepare import DIGITS, Prepared
 from .standardize import Coordinates, CoordinateSystem, can_whiten
 from .task import Task, Tasks, as_tasks
@@ -17,6 +18,7 @@ __all__ = [
     "as_tasks",
     "can_whiten",
     "finite_array",
+    "in_separate_groups",
     "merge_duplicates",
     "require",
 ]

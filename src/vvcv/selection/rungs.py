@@ -7,13 +7,14 @@ by weight (`answers`): of one rung's where a rung was asked for, of all rungs' f
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
 from jaxtyping import Float
 from numpy.linalg import LinAlgError
 
-from ..data import Prepared
+from ..data import Prepared, in_separate_groups
 from ..memory import bytes_needed, largest_system
 from ..stein import count_features
 from .answers import Answer, combine, contradiction, score_of
@@ -27,6 +28,9 @@ METHODS = ("mc", "zv", "cf", "secf", "vv", "vv-secf")
 
 #: Fewest distinct points with which the parameters of a kernel can be chosen.
 FEWEST_POINTS = 4
+
+#: Why a task keeps its plain average.
+SEPARATE_GROUPS = "plain average: the points lie in separate groups, whose weights no control variate can see"
 
 Fits = dict[int, list[KernelFit]]
 
@@ -56,6 +60,7 @@ class Ladder:
         """The answer of every rung that can serve it, for each task.
 
         On shared points, where a scalar rung pays for every task anew, only the more promising of the two is asked.
+        Where points lie in separate groups, the plain average alone is: no other rung can know the groups' weights.
         """
         methods: tuple[str, ...] = METHODS if len(self.prepared.tasks) > 1 else METHODS[:4]
         if self.prepared.tasks.share_points and len(self._eligible) > 1 and self._can_join:
@@ -63,7 +68,12 @@ class Ladder:
             columns_help = bool(semi_exact) and best_of(semi_exact).found.score < best_of(self._joint_fits).found.score
             methods = tuple(m for m in methods if m != ("cf" if columns_help else "secf"))
         rungs = [self.candidates(method) for method in methods]
-        return [[combine(rung[t]) for rung in rungs if rung[t]] for t in range(len(self.prepared.tasks))]
+        return [
+            [replace(plain, description=SEPARATE_GROUPS)]
+            if in_separate_groups(self.prepared.distinct[t].points)
+            else [combine(rung[t]) for rung in rungs if rung[t]]
+            for t, plain in enumerate(self.plain)
+        ]
 
     def required(self, method: str) -> list[Answer]:
         """The answers of one rung for all tasks, or an error that says which task it cannot serve."""
