@@ -8,7 +8,7 @@ import os
 ARRAYS = 4.5
 
 
-def bytes_needed(rows: int) -> float:
+def bytes_needed(rows: int, method: str = "cf") -> float:
     """Memory of an exact fit with N rows.
 
     >>> bytes_needed(1000)

@@ -129,20 +129,22 @@ def alarm_bound(dimension: int, families: int) -> float:
 
 def _z_scores(series: Float[np.ndarray, "n k"], chains: tuple[int, int] | None) -> tuple[np.ndarray, ...]:
     n = len(series)
-    mean = series.mean(axis=0)
-    if n < FEWEST_ROWS:
-        return mean, np.zeros_like(mean), np.full_like(mean, n)
-    centred = series - mean
-    spread = np.sqrt((centred**2).sum(axis=0) / max(n - 1, 1))
-    size = effective_sizes(series, chains)
     magnitude = np.abs(series).max(axis=0)
-    certain = spread <= 1e-12 * magnitude  # a series without any spread: its mean is what it is
+    unit = series / np.where(magnitude > 0, magnitude, 1.0)  # scores of any unit have cubes
+    mean = unit.mean(axis=0)
+    if n < FEWEST_ROWS:
+        return magnitude * mean, np.zeros_like(mean), np.full_like(mean, n)
+    centred = unit - mean
+    spread = np.sqrt((centred**2).sum(axis=0) / (n - 1))
+    size = effective_sizes(unit, chains)
+    certain = spread <= 1e-12  # a series without any spread: its mean is what it is
     safe = np.where(certain, 1.0, spread)
-    skewness = (centred * centred * centred).mean(axis=0) / safe**3 / np.sqrt(size)
+    skewness = ((centred / safe) ** 3).mean(axis=0) / np.sqrt(size)
     t = mean / safe * np.sqrt(size)
     t = t + skewness / 6 + skewness * t**2 / 3 + skewness**2 * t**3 / 27
     z = np.sign(t) * np.minimum(-ndtri(stdtr(_freedom(n, size), -np.abs(t))), LARGEST_Z)
-    return mean, np.where(certain, np.sign(mean) * LARGEST_Z * (np.abs(mean) > 1e-12), z), size
+    certainly = np.sign(mean) * LARGEST_Z * (magnitude * np.abs(mean) > 1e-12)
+    return magnitude * mean, np.where(certain, certainly, z), size
 
 
 def _one_sided(z: Float[np.ndarray, " n"], scores: Float[np.ndarray, " n"], divergence: bool) -> np.ndarray:
@@ -164,10 +166,12 @@ def _joint_z(series: Float[np.ndarray, "n k"], chains: tuple[int, int] | None) -
     The effective size m is the smallest of the series and of their combination S^-1 mean: chains mix at many rates.
     """
     n, k = series.shape
-    scale = series.std(axis=0)
-    if n <= 2 * k or not (scale > 1e-9 * np.abs(series).max(axis=0)).all():
+    magnitude = np.abs(series).max(axis=0)
+    unit = series / np.where(magnitude > 0, magnitude, 1.0)
+    scale = unit.std(axis=0)
+    if n <= 2 * k or not (scale > 1e-9).all():
         return 0.0
-    unit = series / scale
+    unit = unit / scale
     mean = unit.mean(axis=0)
     weights = np.linalg.lstsq(np.cov(unit, rowvar=False), mean, rcond=1e-9)[0]
     size = float(effective_sizes(np.column_stack([unit, unit @ weights]), chains).min())
