@@ -35,7 +35,7 @@ x = np.random.default_rng(0).normal(size=(rows, 4))
 task = vvcv.Task(x, -x, np.exp(0.3 * x.sum(axis=1)) + np.abs(x[:, 0]))
 before = memory("VmRSS")
 vvcv.estimate(task, method)
-print(memory("VmHWM") - before, bytes_needed(rows, method))
+print(memory("VmHWM") - before, bytes_needed(rows, {"cf": 1, "secf": 2, "auto": 2}[method]))
 """
 
 
@@ -53,7 +53,7 @@ def main() -> None:
     """Measure, print, record."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", nargs="*", type=int, default=[500, 2000, 5000])
-    parser.add_argument("--methods", nargs="*", default=["cf", "auto"])
+    parser.add_argument("--methods", nargs="*", default=["cf", "auto"], help="of cf, secf, auto")
     parser.add_argument("--out", type=Path, default=Path("benchmarks/trust/memory.json"))
     arguments = parser.parse_args()
     record = {}

@@ -104,6 +104,7 @@ def test_every_rung_is_finite_on_tiny_samples_of_any_magnitude(method, seed, dat
         answered(lambda: vvcv.estimate(tasks, method, kernel="squared-exponential"))
 
 
+@pytest.mark.hypothesis  # `make fuzz` runs it too, over more calls
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="resident memory is read from /proc")
 def test_memory_stays_flat_over_many_calls():
     """Growth over the second half of the calls stays below 10 MB."""
