@@ -146,10 +146,11 @@ class Estimate:
         save(self, path)
 
     def report(self, path: str | os.PathLike, exact: Any = None) -> None:
-        """Write the table, the picture and what the checks found to one HTML file that needs no other."""
+        """Write the table, the picture, what the checks found and why to one HTML file that needs no other."""
         from .storage import replacing  # storage knows results; results only ask it to store
 
-        page = html_report(self.names, self.columns(), self._remarks(), self.alarms(), self.check or (), exact)
+        why = self.explain() if self.method == "auto" else ""
+        page = html_report(self.names, self.columns(), self._remarks(), self.alarms(), self.check or (), exact, why)
         with replacing(Path(path)) as temporary:
             temporary.write_text(page, encoding="utf-8")
 
