@@ -8,13 +8,13 @@ from __future__ import annotations
 import os
 
 #: Compiled programs and the library's own needs, in bytes.
-FIXED = 180e6
+FIXED = 200e6
 
 #: Rows that parameters are tuned on at most, and arrays alive while they are (matrix, gradient and tiles of both).
 TUNING_ROWS, TUNING_ARRAYS = 1000, 4.5
 
 #: Arrays alive while a solution is checked by leave-one-out, of which one is kept by every rung that was solved.
-SOLUTION_ARRAYS, KEPT_ARRAYS = 2.25, 1.0
+SOLUTION_ARRAYS, KEPT_ARRAYS = 5.0, 1.0
 
 #: Rungs of the ladder that solve a system of all rows.
 MOST_RUNGS = 4
@@ -24,7 +24,7 @@ def bytes_needed(rows: int, rungs: int = 1) -> float:
     """Peak memory of exact fits of N rows by some rungs of the ladder, one after the other.
 
     >>> round(bytes_needed(5000) / 1e6)
-    666
+    1236
     """
     tuning = TUNING_ARRAYS * 8 * min(rows, TUNING_ROWS) ** 2
     return FIXED + tuning + _solution_arrays(rungs) * 8 * rows**2

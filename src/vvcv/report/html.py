@@ -20,7 +20,8 @@ body { font: 16px/1.5 system-ui, sans-serif; color: #222; background: #fff; max-
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th, td { padding: .25rem .8rem; text-align: right; border-bottom: 1px solid #ddd; }
 th:first-child, td:first-child, .text { text-align: left; }
-.wide { overflow-x: auto; }
+.wide, pre { overflow-x: auto; }
+td:first-child, .text { white-space: nowrap; }
 .error, .warning { border-left: .3rem solid #c62828; background: #fdecea; padding: .4rem .8rem; margin: .5rem 0; }
 .warning { border-color: #ef8f00; background: #fff6e5; }
 .note, .ok, .remark { color: #555; }
