@@ -56,7 +56,7 @@ def main() -> None:
     parser.add_argument("--methods", nargs="*", default=["cf", "auto"], help="of cf, secf, auto")
     parser.add_argument("--out", type=Path, default=Path("benchmarks/trust/memory.json"))
     arguments = parser.parse_args()
-    record = {}
+    record = json.loads(arguments.out.read_text()) if arguments.out.exists() else {}
     for method in arguments.methods:
         for rows in arguments.rows:
             found = record[f"{method}, N = {rows}"] = measure(rows, method)
@@ -65,7 +65,7 @@ def main() -> None:
                 f"{found['predicted'] / 1e6:7.0f} MB   ratio {found['ratio']:.2f}   {found['seconds']} s",
                 flush=True,
             )
-    arguments.out.write_text(json.dumps(record, indent=1) + "\n")
+            arguments.out.write_text(json.dumps(record, indent=1) + "\n")
 
 
 if __name__ == "__main__":
