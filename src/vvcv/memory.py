@@ -13,8 +13,8 @@ FIXED = 200e6
 #: Rows that parameters are tuned on at most, and arrays alive while they are (matrix, gradient and tiles of both).
 TUNING_ROWS, TUNING_ARRAYS = 1000, 4.5
 
-#: Arrays alive while a solution is checked by leave-one-out, of which one is kept by every rung that was solved.
-SOLUTION_ARRAYS, KEPT_ARRAYS = 5.0, 1.0
+#: Arrays alive while a solution is checked by leave-one-out, and those that every rung solved before it keeps.
+SOLUTION_ARRAYS, KEPT_ARRAYS = 5.0, 4.0
 
 #: Rungs of the ladder that solve a system of all rows.
 MOST_RUNGS = 4
