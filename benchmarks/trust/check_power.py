@@ -1,6 +1,6 @@
 """How often `vvcv.check` flags and names each mistake, and how rarely it alarms without one.
 
-    python benchmarks/trust/check_power.py [--trials 200] [--out check_power.json]
+    python benchmarks/trust/check_power.py [--trials 200] [--first-seed 0] [--out benchmarks/trust/check_power.json]
 
 Sizes: n = 500 independent draws, d = 5, for the mistakes; correct scores also on four chains.
 """
@@ -87,24 +87,24 @@ MISTAKES = {
 }
 
 
-def run_mistake(target: Target, mistake: str, trials: int) -> dict:
+def run_mistake(target: Target, mistake: str, seeds: range) -> dict:
     """Shares of trials flagged and named rightly."""
     make, code = MISTAKES[mistake]
     flagged, codes = 0, Counter()
-    for trial in range(trials):
-        rng = np.random.default_rng([trial, 1])
+    for seed in seeds:
+        rng = np.random.default_rng([seed, 1])
         x, s = make(rng, target.independent(rng, N))
         result = check(Task(x, s, x[:, 0]))
         flagged += result.worst == "error"
         codes.update({finding.code for finding in result if finding.severity == "error"})
-    return {"flagged": flagged / trials, "named": codes[code] / trials, "codes": dict(codes)}
+    return {"flagged": flagged / len(seeds), "named": codes[code] / len(seeds), "codes": dict(codes)}
 
 
-def run_correct(target: Target, chains: tuple[int, int] | None, trials: int) -> dict:
+def run_correct(target: Target, chains: tuple[int, int] | None, seeds: range) -> dict:
     """Share of trials with no finding worse than a note, and what was said otherwise."""
     quiet, codes, correlation = 0, Counter(), []
-    for trial in range(trials):
-        rng = np.random.default_rng([trial, 2])
+    for seed in seeds:
+        rng = np.random.default_rng([seed, 2])
         x, s, _ = target.independent(rng, N) if chains is None else target.chains(rng, *chains)
         result = check(Task(x, s, x[..., 0]))
         quiet += result.ok
@@ -113,7 +113,7 @@ def run_correct(target: Target, chains: tuple[int, int] | None, trials: int) -> 
             first = x[..., 0] - x[..., 0].mean()
             correlation.append(float((first[:, 1:] * first[:, :-1]).mean() / (first**2).mean()))
     return {
-        "no alarm": quiet / trials,
+        "no alarm": quiet / len(seeds),
         "codes": dict(codes),
         "autocorrelation": float(np.mean(correlation)) if correlation else 0.0,
     }
@@ -123,14 +123,17 @@ def main() -> None:
     """Run everything, print two tables, write one JSON file."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--trials", type=int, default=200)
-    parser.add_argument("--out", type=Path, default=Path("check_power.json"))
+    parser.add_argument("--first-seed", type=int, default=0)
+    parser.add_argument("--out", type=Path, default=Path("benchmarks/trust/check_power.json"))
     arguments = parser.parse_args()
-    started, results = time.perf_counter(), {"trials": arguments.trials, "mistakes": {}, "correct": {}}
+    seeds = range(arguments.first_seed, arguments.first_seed + arguments.trials)
+    results = {"trials": len(seeds), "first_seed": seeds.start, "mistakes": {}, "correct": {}}
+    started = time.perf_counter()
     print(f"{'target':<10} {'mistake':<20} {'flagged':>8} {'named':>8}")
     all_targets = targets()
     for target in all_targets:
         for mistake in MISTAKES:
-            result = run_mistake(target, mistake, arguments.trials)
+            result = run_mistake(target, mistake, seeds)
             results["mistakes"][f"{target.name}: {mistake}"] = result
             other = {code: count for code, count in result["codes"].items() if code != MISTAKES[mistake][1]}
             print(
@@ -140,7 +143,7 @@ def main() -> None:
     print(f"\n{'target':<10} {'draws':<20} {'no alarm':>8} {'lag 1':>8}")
     for target in all_targets:
         for chains in (None, (4, 125), (4, 250), (4, 1000)):
-            result = run_correct(target, chains, arguments.trials)
+            result = run_correct(target, chains, seeds)
             draws = f"{N} independent" if chains is None else f"{chains[0]} chains of {chains[1]}"
             results["correct"][f"{target.name}: {draws}"] = result
             said = result["codes"] or ""

@@ -1,25 +1,43 @@
-"""How large an exact system may be: what a factorisation needs is known before it is allocated."""
+"""How large an exact system may be: what a fit needs is known before it is allocated.
+
+Numbers are measured by `benchmarks/trust/memory.py`: arrays of N x N float64 alive at the peak, beside a fixed part.
+"""
 
 from __future__ import annotations
 
 import os
 
-#: Arrays of N x N float64 alive at the peak of an exact solution with its gradient (measured in `benchmarks/speed.py`).
-ARRAYS = 4.5
+#: Compiled programs and the library's own needs, in bytes.
+FIXED = 200e6
+
+#: Rows that parameters are tuned on at most, and arrays alive while they are (matrix, gradient and tiles of both).
+TUNING_ROWS, TUNING_ARRAYS = 1000, 4.5
+
+#: Arrays alive while a solution is checked by leave-one-out, and those that every rung solved before it keeps.
+SOLUTION_ARRAYS, KEPT_ARRAYS = 5.0, 4.0
+
+#: Rungs of the ladder that solve a system of all rows.
+MOST_RUNGS = 4
 
 
-def bytes_needed(rows: int) -> float:
-    """Memory of an exact fit with N rows.
+def bytes_needed(rows: int, rungs: int = 1) -> float:
+    """Peak memory of exact fits of N rows by some rungs of the ladder, one after the other.
 
-    >>> bytes_needed(1000)
-    36000000.0
+    >>> round(bytes_needed(5000) / 1e6)
+    1236
     """
-    return ARRAYS * 8 * rows**2
+    tuning = TUNING_ARRAYS * 8 * min(rows, TUNING_ROWS) ** 2
+    return FIXED + tuning + _solution_arrays(rungs) * 8 * rows**2
 
 
 def largest_system() -> int:
-    """The most rows whose exact fit takes at most 80 % of the machine's memory."""
-    return int((0.8 * physical_memory() / (8 * ARRAYS)) ** 0.5)
+    """The most rows that the whole ladder can fit exactly in 80 % of the machine's memory."""
+    room = 0.8 * physical_memory() - FIXED - TUNING_ARRAYS * 8 * TUNING_ROWS**2
+    return int((max(room, 0.0) / (8 * _solution_arrays(MOST_RUNGS))) ** 0.5)
+
+
+def _solution_arrays(rungs: int) -> float:
+    return SOLUTION_ARRAYS + KEPT_ARRAYS * (rungs - 1)
 
 
 def physical_memory() -> float:

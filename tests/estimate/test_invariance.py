@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
 
 import vvcv
-from vvcv import Task, Tasks
+from vvcv import Task, Tasks, threads
+from vvcv.selection.dense import DenseSystem
 
 RNG = np.random.default_rng(0)
 # Multiples of 2^-12 are exact in float32, and so are their negatives.
@@ -120,3 +122,41 @@ def test_two_calls_give_the_same_bits(method):
     again = run(two(), method)
     np.testing.assert_array_equal(again.mean, reference(method).mean)
     np.testing.assert_array_equal(again.std_error, reference(method).std_error)
+
+
+def with_threads(count, call):
+    with threadpool_limits(limits=count, user_api="blas"):
+        assert {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"} == {count}
+        return call()
+
+
+def test_one_thread_or_many_give_the_same_estimate(monkeypatch):
+    monkeypatch.setattr(threads, "SMALL_SYSTEM", 0)  # the library itself would take one thread for so few rows
+    x = np.random.default_rng(5).normal(size=(400, 4))
+    task = Task(x, -x, low(x) + np.abs(x[:, 1]))
+    one, many = (with_threads(count, lambda: vvcv.estimate(task, "zv")) for count in (1, 2))
+    assert abs(one.mean[0] - many.mean[0]) <= 1e-7 * task.values.std()
+    assert abs(one.std_error[0] - many.std_error[0]) <= 1e-7 * task.values.std()
+
+
+def test_one_thread_or_many_solve_the_same_system():
+    """What threads round differently the search sees as it sees another order of points, which is tested above."""
+    rng = np.random.default_rng(7)
+    x = rng.normal(size=(500, 2))
+    covariance = np.exp(-((x[:, None] - x[None]) ** 2).sum(axis=-1)) + 1e-6 * np.eye(500)
+    solutions = [
+        with_threads(count, lambda: DenseSystem(covariance.copy(), np.ones((500, 1)), np.sin(x[:, 0])))
+        for count in (1, 2)
+    ]
+    means, errors = ([getattr(s, name).item() for s in solutions] for name in ("coefficients", "covariance"))
+    assert means[1] == pytest.approx(means[0], rel=1e-7) and errors[1] == pytest.approx(errors[0], rel=1e-7)
+
+
+@pytest.mark.parametrize("method", ["zv", "cf"])
+def test_a_point_with_twice_the_weight_is_a_point_given_twice(method):
+    """Every point twice is every point once: merged rows carry multiplicity 2, which all tasks' weights halve."""
+    rng = np.random.default_rng(6)
+    rows = rng.permutation(np.repeat(np.arange(22), 2))  # in no particular order
+    both = rng.permutation(np.repeat(np.arange(16), 2))
+    estimate = run(two(rows=rows, other=both), method)
+    assert (np.abs(estimate.mean - reference(method).mean) <= 1e-7 * SPREAD).all()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.linalg import LinAlgError
@@ -15,9 +15,11 @@ from ..precision import float64
 from ..selection.answers import Answer, combine, weigh
 from ..selection.exact import Options
 from ..selection.families import CANDIDATES, FAMILIES
+from ..selection.interrupt import interruptible
 from ..selection.model import Criterion
 from ..selection.rungs import METHODS, Ladder
 from ..threads import threads_for
+from .diagnosis import diagnosed
 from .result import ControlVariate, Estimate, MonteCarlo, Promise
 
 KernelChoice = str | Kernel | Callable[..., Any] | Sequence[str] | None
@@ -30,13 +32,17 @@ def estimate(
     kernel: KernelChoice = None,
     criterion: Criterion = "reml",
     order: int = 1,
+    check: bool = True,
+    on_interrupt: Literal["raise", "best"] = "raise",
 ) -> Estimate:
     """Estimate the expectations of all tasks by control variates (paper, eq. 8 solved exactly), with error bars.
 
     `method` names a rung ("mc", "zv", "cf", "secf", "vv", "vv-secf"), or "auto" weighs all rungs for each task by
     their standard errors and by how well they predict values they have not seen. `kernel` names one
     family or several, or is a kernel of your own: any JAX function k(x, y) of standardised coordinates, whose
-    parameters are tuned if it is a module. By default the data choose.
+    parameters are tuned if it is a module. By default the data choose. `check=False` leaves out `vvcv.check`, whose
+    alarms are otherwise printed under the table. With `on_interrupt="best"`, Ctrl-C ends the tuning and the best
+    models so far give the answer; a second Ctrl-C interrupts.
 
     >>> rng = np.random.default_rng(0)
     >>> x = rng.normal(size=(30, 1))
@@ -44,7 +50,8 @@ def estimate(
     >>> bool(abs(est.mean[0] - np.exp(1 / 8)) < 0.01)
     True
     """
-    return compare(tasks, (method,), kernel=kernel, criterion=criterion, order=order)[method]
+    options: dict[str, Any] = {"kernel": kernel, "criterion": criterion, "order": order}
+    return compare(tasks, (method,), **options, check=check, on_interrupt=on_interrupt)[method]
 
 
 @float64
@@ -55,6 +62,8 @@ def compare(
     kernel: KernelChoice = None,
     criterion: Criterion = "reml",
     order: int = 1,
+    check: bool = True,
+    on_interrupt: Literal["raise", "best"] = "raise",
 ) -> dict[str, Estimate]:
     """Estimates of the same tasks by several methods, each of which starts from what the earlier ones found.
 
@@ -74,14 +83,17 @@ def compare(
             f"A task needs at least two points for an error bar, but task {name!r} has {task.size}. Add points.",
         )
     ladder = Ladder(Prepared.of(tasks), _options(kernel, criterion, order))
-    with threads_for(max(tasks.sizes) if tasks.share_points else sum(tasks.sizes)):
+    require(on_interrupt in ("raise", "best"), f"on_interrupt must be 'raise' or 'best', but is {on_interrupt!r}.")
+    rows = max(tasks.sizes) if tasks.share_points else sum(tasks.sizes)
+    with threads_for(rows), interruptible(keep_best=on_interrupt == "best") as interruption:
         try:
-            return {method: _climb(ladder, method) for method in methods}
+            estimates = {method: _climb(ladder, method) for method in methods}
         except LinAlgError as error:
             raise ValueError(
                 f"A kernel matrix of these points could not be factorised ({error}). Points that nearly coincide do "
                 "this: merge them, or use method 'zv' or 'mc'."
             ) from error
+    return diagnosed(estimates, tasks, check, interruption.stopped_early)
 
 
 def _climb(ladder: Ladder, method: str) -> Estimate:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jaxtyping import Float
 
 from ..data import finite_array, require
+from ..data.check import Check, Finding, Mixing
 from ..precision import float64
-from ..report import explain, plot_estimate, table
+from ..report import explain, html_report, plot_estimate, table
 from ..selection.answers import Answer
 
 if TYPE_CHECKING:
@@ -67,7 +69,8 @@ class ControlVariate:
 class Estimate:
     """Expectations of all tasks with standard errors; prints itself as a table.
 
-    `method` is what was asked for, `methods` the rung that gave each task's numbers, `kernel` its description.
+    `method` is what was asked for, `methods` the rung that gave each task's numbers, `kernel` its description;
+    `check` is what `vvcv.check` found in the data, `mixing` whether chains have mixed.
     """
 
     names: tuple[str, ...]
@@ -84,6 +87,8 @@ class Estimate:
     freedom: Float[np.ndarray, " T"]
     promises: tuple[tuple[Promise, ...], ...] = field(repr=False)
     control_variate: ControlVariate = field(repr=False)
+    check: Check | None = None
+    mixing: Mixing | None = None
 
     @property
     def gain(self) -> Float[np.ndarray, " T"]:
@@ -140,7 +145,21 @@ class Estimate:
 
         save(self, path)
 
-    def __str__(self) -> str:
+    def report(self, path: str | os.PathLike, exact: Any = None) -> None:
+        """Write the table, the picture, what the checks found and why to one HTML file that needs no other."""
+        from .storage import replacing  # storage knows results; results only ask it to store
+
+        why = self.explain() if self.method == "auto" else ""
+        page = html_report(self.names, self.columns(), self._remarks(), self.alarms(), self.check or (), exact, why)
+        with replacing(Path(path)) as temporary:
+            temporary.write_text(page, encoding="utf-8")
+
+    def alarms(self) -> list[str]:
+        """What a reader must know before believing a number: failed checks, chains that have not mixed."""
+        alarms = [f"{f.severity}: {f.sentence}" for f in self.check or () if f.severity in ("warning", "error")]
+        return alarms + ([] if self.mixing is None else self.mixing.alarms(self.names, self.sizes))
+
+    def _remarks(self) -> list[str]:
         remarks = [f"method {self.method}, {self.seconds:.1f} s"]
         if len(self.names) > 1:
             remarks.append(
@@ -148,7 +167,10 @@ class Estimate:
                 if self.share_points
                 else "tasks have points of their own: related tasks inform each other"
             )
-        return table(self.names, self.columns(), remarks)
+        return remarks
+
+    def __str__(self) -> str:
+        return "\n".join([table(self.names, self.columns(), self._remarks()), *self.alarms()])
 
 
-__all__ = ["ControlVariate", "Estimate", "MonteCarlo", "Promise"]
+__all__ = ["Check", "ControlVariate", "Estimate", "Finding", "Mixing", "MonteCarlo", "Promise"]

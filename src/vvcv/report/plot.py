@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import io
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from .table import printable
 
 
 def plot_estimate(names: Sequence[str], columns: Mapping[str, np.ndarray], ax: Any = None, exact: Any = None):
@@ -27,7 +31,7 @@ def plot_estimate(names: Sequence[str], columns: Mapping[str, np.ndarray], ax: A
     ax.errorbar(shift, rows - 0.15, xerr=bar, color="C0", label="vvcv", **style)
     if exact is not None:
         ax.plot((np.asarray(exact) - centre) / unit, rows - 0.15, "x", color="C3", ms=9, label="exact", zorder=3)
-    ax.set_yticks(rows, [str(name) for name in names])
+    ax.set_yticks(rows, [printable(name) for name in names], parse_math=False)
     ax.set_ylim(count - 0.5, -0.5)
     ax.set_xlabel("distance from the plain average, in its standard errors (bars: two standard errors)")
     ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False)
@@ -56,6 +60,18 @@ def plot_methods(estimates: dict[str, tuple[float, float]], exact: float, what: 
     out.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(out, dpi=150)
     plt.close(figure)
+
+
+def svg_of_estimate(names: Sequence[str], columns: Mapping[str, np.ndarray], exact: Any = None) -> str:
+    """The picture of an estimate as an SVG element."""
+    plt = pyplot()
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing from font")  # a box stands for a letter no font has
+        axes = plot_estimate(names, columns, exact=exact)
+        text = io.StringIO()
+        axes.figure.savefig(text, format="svg")
+        plt.close(axes.figure)
+    return text.getvalue()[text.getvalue().index("<svg") :]
 
 
 def pyplot():

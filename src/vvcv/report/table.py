@@ -22,8 +22,17 @@ def table(names: Sequence[str], columns: Mapping[str, np.ndarray], remarks: Sequ
         estimate = with_error(columns["mean"][t], columns["std_error"][t])
         plain = with_error(columns["monte_carlo_mean"][t], columns["monte_carlo_std_error"][t])
         size, rung = str(int(columns["samples"][t])), str(columns["rung"][t])
-        grid.add_row(escape(str(name)), *estimate, *plain, _factor(float(columns["gain"][t])), size, rung)
+        grid.add_row(escape(printable(name)), *estimate, *plain, gain(float(columns["gain"][t])), size, rung)
     return render(grid) + "\n" + "; ".join(remarks)
+
+
+def printable(name: object) -> str:
+    """A name on one line that any terminal can show: control characters are spelled out.
+
+    >>> print(printable("two\\nlines"))
+    two\\nlines
+    """
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(name))
 
 
 def with_error(mean: float, error: float) -> tuple[str, str]:
@@ -34,6 +43,13 @@ def with_error(mean: float, error: float) -> tuple[str, str]:
         if abs(mean) < 1e8 and 1e-10 < error < 1e8:
             return f"{mean:.{decimals}f}", f"{error:.2g}"
     return f"{mean:.8g}", f"{error:.2g}"
+
+
+def gain(factor: float) -> str:
+    """The factor by which samples are saved, for people."""
+    if not np.isfinite(factor):
+        return "-"
+    return f"x {factor:,.0f}" if 10 <= factor < 1e7 else f"x {factor:.2g}"
 
 
 def render(grid: Table) -> str:
@@ -51,7 +67,3 @@ def simple_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     for row in rows:
         grid.add_row(*(escape(cell) for cell in row))
     return render(grid)
-
-
-def _factor(gain: float) -> str:
-    return "-" if not np.isfinite(gain) else f"x {gain:,.0f}" if gain >= 10 else f"x {gain:.2g}"

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from contextlib import suppress
 from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import LinAlgError
 from scipy.optimize import minimize
 
+from .interrupt import stop_requested
 from .model import Criterion, Model
 from .parameters import Parameters
 
@@ -38,6 +40,8 @@ def tune(
     best = _Best()
 
     def value_and_gradient(free: np.ndarray) -> tuple[float, np.ndarray]:
+        if stop_requested() and best.free is not None:
+            raise _StoppedError
         try:
             value, gradient = objective(parameters.model(free))
         except LinAlgError:
@@ -50,17 +54,22 @@ def tune(
 
     low, high = parameters.bounds.T
     first = np.clip(parameters.free(start), low, high)
-    minimize(
-        value_and_gradient,
-        first,
-        jac=True,
-        method="L-BFGS-B",
-        bounds=parameters.bounds,
-        options={"maxfun": max_evaluations, "maxiter": max_evaluations, "ftol": 1e-7, "maxcor": 20},
-    )
+    with suppress(_StoppedError):
+        minimize(
+            value_and_gradient,
+            first,
+            jac=True,
+            method="L-BFGS-B",
+            bounds=parameters.bounds,
+            options={"maxfun": max_evaluations, "maxiter": max_evaluations, "ftol": 1e-7, "maxcor": 20},
+        )
     if best.free is None:
         raise LinAlgError("The covariance could not be factorised anywhere near the starting values.")
     return Tuned(parameters.model(best.free), best.value, parameters.count)
+
+
+class _StoppedError(Exception):
+    """The user has asked to stop: the best point so far will do."""
 
 
 class _Best:

@@ -22,9 +22,14 @@ class Finding:
     remedy: str = ""
     task: str | None = None
 
-    def __str__(self) -> str:
+    @property
+    def sentence(self) -> str:
+        """Where, what, and the remedy."""
         where = "" if self.task is None else f"task {self.task!r}: "
-        return f"{self.severity:<8} {self.code:<18} {where}{self.message}{' ' + self.remedy if self.remedy else ''}"
+        return f"{where}{self.message}{' ' + self.remedy if self.remedy else ''}"
+
+    def __str__(self) -> str:
+        return f"{self.severity:<8} {self.code:<18} {self.sentence}"
 
 
 @dataclass(frozen=True)

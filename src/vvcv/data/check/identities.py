@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float
-from scipy.special import fdtrc, ndtri, stdtr
+from scipy.special import expit, fdtrc, ndtri, stdtr
 
 from .autocorrelation import effective_sizes
 from .sample import Sample
@@ -31,7 +31,7 @@ LARGEST_Z = 37.0
 class Identities:
     """Deviations from the identities and their z-scores: row 0 for phi = 1, then z_1 .. z_d, then the bumps.
 
-    `joint` tests, for every column j, the functions of z_j alone together (Hotelling), as a normal quantile; `size` is
+    `joint` tests, for every column j, functions of z_j alone, one-sided, together (Hotelling), as a quantile; `size` is
     the smallest effective number of draws among the products z_j s_j.
     """
 
@@ -78,15 +78,13 @@ def identities(sample: Sample, columns: Sequence[int] | None = None, *, divergen
             joint.append(0.0)
             continue
         series = functions * scores[:, [j]]
-        own = z[:, j] * bump[:, j] * scores[:, j]
         if divergence:
             series[:, 1 + j] += 1.0
             series[:, 1 + d + j] -= z[:, j] * bump[:, j]
-            own += (1 - z[:, j] ** 2) * bump[:, j]
         mean, statistic, effective = _z_scores(series, sample.chains)
         deviation.append(mean)
         z_scores.append(statistic)
-        joint.append(_joint_z(np.column_stack([series[:, [0, 1 + j, 1 + d + j]], own]), sample.chains))
+        joint.append(_joint_z(_one_sided(z[:, j], scores[:, j], divergence), sample.chains))
         size = min(size, float(effective[1 + j]))
     return Identities(np.array(deviation).T, np.array(z_scores).T, np.array(joint), size)
 
@@ -131,20 +129,35 @@ def alarm_bound(dimension: int, families: int) -> float:
 
 def _z_scores(series: Float[np.ndarray, "n k"], chains: tuple[int, int] | None) -> tuple[np.ndarray, ...]:
     n = len(series)
-    mean = series.mean(axis=0)
-    if n < FEWEST_ROWS:
-        return mean, np.zeros_like(mean), np.full_like(mean, n)
-    centred = series - mean
-    spread = np.sqrt((centred**2).sum(axis=0) / max(n - 1, 1))
-    size = effective_sizes(series, chains)
     magnitude = np.abs(series).max(axis=0)
-    certain = spread <= 1e-12 * magnitude  # a series without any spread: its mean is what it is
+    unit = series / np.where(magnitude > 0, magnitude, 1.0)  # scores of any unit have cubes
+    mean = unit.mean(axis=0)
+    if n < FEWEST_ROWS:
+        return magnitude * mean, np.zeros_like(mean), np.full_like(mean, n)
+    centred = unit - mean
+    spread = np.sqrt((centred**2).sum(axis=0) / (n - 1))
+    size = effective_sizes(unit, chains)
+    certain = spread <= 1e-12  # a series without any spread: its mean is what it is
     safe = np.where(certain, 1.0, spread)
-    skewness = (centred * centred * centred).mean(axis=0) / safe**3 / np.sqrt(size)
+    skewness = ((centred / safe) ** 3).mean(axis=0) / np.sqrt(size)
     t = mean / safe * np.sqrt(size)
     t = t + skewness / 6 + skewness * t**2 / 3 + skewness**2 * t**3 / 27
     z = np.sign(t) * np.minimum(-ndtri(stdtr(_freedom(n, size), -np.abs(t))), LARGEST_Z)
-    return mean, np.where(certain, np.sign(mean) * LARGEST_Z * (np.abs(mean) > 1e-12), z), size
+    certainly = np.sign(mean) * LARGEST_Z * (magnitude * np.abs(mean) > 1e-12)
+    return magnitude * mean, np.where(certain, certainly, z), size
+
+
+def _one_sided(z: Float[np.ndarray, " n"], scores: Float[np.ndarray, " n"], divergence: bool) -> np.ndarray:
+    """The identities of 1 and z on either side of the centre, phi = w, z w with w = expit(2z) and expit(-2z).
+
+    They span phi = 1 and z, and see a mistake that shows in one tail while the scores run wild in the other.
+    """
+    columns = []
+    for sign in (2.0, -2.0):
+        weight = expit(sign * z)
+        slope = sign * weight * (1 - weight) if divergence else 0.0
+        columns += [weight * scores + slope, z * weight * scores + z * slope + divergence * weight]
+    return np.column_stack(columns)
 
 
 def _joint_z(series: Float[np.ndarray, "n k"], chains: tuple[int, int] | None) -> float:
@@ -153,10 +166,12 @@ def _joint_z(series: Float[np.ndarray, "n k"], chains: tuple[int, int] | None) -
     The effective size m is the smallest of the series and of their combination S^-1 mean: chains mix at many rates.
     """
     n, k = series.shape
-    scale = series.std(axis=0)
-    if n <= 2 * k or not (scale > 1e-9 * np.abs(series).max(axis=0)).all():
+    magnitude = np.abs(series).max(axis=0)
+    unit = series / np.where(magnitude > 0, magnitude, 1.0)
+    scale = unit.std(axis=0)
+    if n <= 2 * k or not (scale > 1e-9).all():
         return 0.0
-    unit = series / scale
+    unit = unit / scale
     mean = unit.mean(axis=0)
     weights = np.linalg.lstsq(np.cov(unit, rowvar=False), mean, rcond=1e-9)[0]
     size = float(effective_sizes(np.column_stack([unit, unit @ weights]), chains).min())

@@ -1,0 +1,72 @@
+"""Does a fit take the memory that `vvcv.memory` predicts? Peaks of whole estimates, each in a process of its own.
+
+    python benchmarks/trust/memory.py [--rows 500 2000 5000] [--methods cf auto] [--out benchmarks/trust/memory.json]
+
+Measured: the largest resident memory of the process less what it has before the estimate, library and data included.
+Every evaluation of the objective takes the same memory, so three for each model will do.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+MEASURE = """
+import sys
+import numpy as np, jax
+import vvcv
+from vvcv.memory import bytes_needed
+from vvcv.selection import search
+
+
+def memory(field):
+    with open("/proc/self/status") as status:
+        return 1024 * int(next(line for line in status if line.startswith(field)).split()[1])
+
+
+tune = search.tune
+search.tune = lambda objective, start, tied, evaluations, floor: tune(objective, start, tied, 3, floor)
+rows, method = int(sys.argv[1]), sys.argv[2]
+x = np.random.default_rng(0).normal(size=(rows, 4))
+task = vvcv.Task(x, -x, np.exp(0.3 * x.sum(axis=1)) + np.abs(x[:, 0]))
+before = memory("VmRSS")
+vvcv.estimate(task, method)
+print(memory("VmHWM") - before, bytes_needed(rows, {"cf": 1, "secf": 2, "auto": 2}[method]))
+"""
+
+
+def measure(rows: int, method: str) -> dict:
+    """Measured and predicted peak in bytes, and their ratio."""
+    started = time.perf_counter()
+    command = [sys.executable, "-c", MEASURE, str(rows), method]
+    result = subprocess.run(command, check=True, capture_output=True, text=True)
+    measured, predicted = map(float, result.stdout.split())
+    seconds = round(time.perf_counter() - started, 1)
+    return {"measured": measured, "predicted": predicted, "ratio": predicted / measured, "seconds": seconds}
+
+
+def main() -> None:
+    """Measure, print, record."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rows", nargs="*", type=int, default=[500, 2000, 5000])
+    parser.add_argument("--methods", nargs="*", default=["cf", "auto"], help="of cf, secf, auto")
+    parser.add_argument("--out", type=Path, default=Path("benchmarks/trust/memory.json"))
+    arguments = parser.parse_args()
+    record = json.loads(arguments.out.read_text()) if arguments.out.exists() else {}
+    for method in arguments.methods:
+        for rows in arguments.rows:
+            found = record[f"{method}, N = {rows}"] = measure(rows, method)
+            print(
+                f"{method:<6} N = {rows:<6} measured {found['measured'] / 1e6:7.0f} MB   predicted "
+                f"{found['predicted'] / 1e6:7.0f} MB   ratio {found['ratio']:.2f}   {found['seconds']} s",
+                flush=True,
+            )
+            arguments.out.write_text(json.dumps(record, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
