@@ -1,9 +1,9 @@
 """Accuracy with defaults on the paper's three problems, published numbers beside ours.
 
-    python benchmarks/accuracy.py [--quick] [--methods auto vv] [--first-seed 5000]
+    python benchmarks/accuracy.py [--quick] [--methods auto vv] [--first-seed 6000]
 
 Mean absolute error of the high-fidelity mean (borehole, step), sum of squared errors (synthetic). How models are
-searched and weighed was settled on seeds below 3000; the seeds of this table were not looked at before.
+searched and weighed was settled on seeds below 6000; the seeds of this table were not looked at before.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="five seeds and the two smallest sizes")
     parser.add_argument("--methods", nargs="*", default=["auto", "vv"])
-    parser.add_argument("--first-seed", type=int, default=5000)
+    parser.add_argument("--first-seed", type=int, default=6000)
     parser.add_argument("--problems", nargs="*", default=[], help="parts of names; all by default")
     parser.add_argument("--out", type=Path, default=Path("benchmarks/accuracy.json"))
     arguments = parser.parse_args()

@@ -70,7 +70,7 @@ class KernelFit:
     @cached_property
     def scores(self) -> Float[np.ndarray, " m"]:
         """By what the members' answers are weighed against others (`answers`)."""
-        return self._errors.score + np.log(self._scale)
+        return self._errors.score + np.log(self._scale) - self.found.credit
 
     @cached_property
     def _errors(self) -> Errors:

@@ -46,13 +46,18 @@ Start = Callable[[str | Kernel, Design, float, float], Model]
 
 @dataclass(frozen=True)
 class Found:
-    """A tuned model, where it was found, how its parameters are tied, and its score (less is better)."""
+    """A tuned model, where it was found, how its parameters are tied, and its score (less is better).
+
+    `credit` is what a model may lag behind by in the score of each task and still be preferred, for reasons that
+    values left out cannot tell.
+    """
 
     tuned: Tuned
     score: float
     system: CoordinateSystem
     family: str | Kernel
     level: int
+    credit: float = 0.0
 
     @property
     def model(self) -> Model:
