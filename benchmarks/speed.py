@@ -69,7 +69,7 @@ def problem(rows: int = 2000, dimension: int = 8) -> tuple[Design, dict]:
     return design, {"separable": joint, "shared + own": shared_and_own(joint, own, 0.9, 0.1)}
 
 
-def best(function, repeats: int = 7) -> float:
+def best(function, repeats: int = 15) -> float:
     """The least processor time of several calls: what the work costs, whatever else the machine does."""
     times = []
     for _ in range(repeats):

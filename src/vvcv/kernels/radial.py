@@ -64,7 +64,8 @@ class SquaredExponential(Radial):
         return (-0.5) ** j * jnp.exp(-0.5 * s)
 
     def stein(self, order: int, axes: Float[Array, " d"], left: Side, right: Side) -> Float[Array, "n m"]:
-        # On the diagonal of a Gram matrix points coincide, and a small one may have almost no noise to hide rounding.
+        # Points of one side coincide with themselves, and a small matrix may have too little noise to hide rounding. (A
+        # large one, taken tile by tile, never has: its noise is bounded below by ten roundings for every row.)
         if order == 2 or left is right:
             return super().stein(order, axes, left, right)
         inverse_square = jnp.broadcast_to(jnp.exp(-2 * self.log_lengthscale), axes.shape)

@@ -101,7 +101,9 @@ class Gram:
             if isinstance(term.kernel, Own):
                 result[window, window] = block
         else:
-            result[window, window] += block
+            whole = result[window, window]
+            for rows, columns in _strips(len(block)):
+                whole[rows, columns] += block[rows, columns]
 
         def pull(cotangent: np.ndarray) -> SteinKernel:
             inner = tiles.pull(scalar, part, cotangent[window, window])
@@ -134,8 +136,11 @@ class Gram:
         result = tiles.aligned_zeros(size or self.size)
         for t, rows in self._windows.items():
             for u, columns in self._windows.items():
-                if u >= t:
+                if u > t:
                     np.multiply(block[rows, columns], b[t, u], out=result[rows, columns])
+            own, target = block[rows, rows], result[rows, rows]
+            for strip, beyond in _strips(len(own)):
+                np.multiply(own[strip, beyond], b[t, t], out=target[strip, beyond])
         return result
 
     def _task_sums(self, cotangent: np.ndarray, block: np.ndarray, count: int) -> Float[np.ndarray, "T T"]:
@@ -181,6 +186,12 @@ def _check_tasks(kernel: SteinKernel | SteinSum, side: Side) -> None:
                 f"B must have a row for every task, but a row of the data belongs to task {last} and B has "
                 f"{term.kernel.coregionalization.count} tasks (counted from 0)."
             )
+
+
+def _strips(size: int) -> list[tuple[slice, slice]]:
+    """Rows and columns of the strips that make up the upper triangle (and little more): half the memory to visit."""
+    starts = range(0, size, tiles.TILE)
+    return [(slice(start, min(start + tiles.TILE, size)), slice(start, size)) for start in starts]
 
 
 def _symmetric_sum(cotangent: np.ndarray, block: np.ndarray) -> float:

@@ -42,8 +42,10 @@ def pull(scalar: SteinKernel, padded_side: Side, cotangent: Float[np.ndarray, "n
         padded = aligned_zeros(size)
         padded[:n, :n] = cotangent
         cotangent = padded
+    if size > SMALL:
+        cotangent = jax.device_put(cotangent, may_alias=True)  # in place; small ones are quicker copied
     evaluate = _pullback_tiny if size <= TINY else _pullback_large
-    return jax.tree.map(np.asarray, evaluate(scalar, padded_side, jax.device_put(cotangent, may_alias=True)))
+    return jax.tree.map(np.asarray, evaluate(scalar, padded_side, cotangent))
 
 
 def aligned_zeros(size: int) -> Float[np.ndarray, "size size"]:
@@ -93,12 +95,7 @@ def _upper(term: SteinKernel, side: Side) -> Float[Array, "n n"]:
         left, right = _tiles(side, pair, width)
         return jax.lax.dynamic_update_slice(result, term.block(left, right), (pair[0] * width, pair[1] * width)), None
 
-    def fill_diagonal(result: Array, i: Array):
-        tile = _tile(side, i, width)
-        return jax.lax.dynamic_update_slice(result, term.block(tile, tile), (i * width, i * width)), None
-
-    result = jax.lax.scan(fill, jnp.zeros((size, size)), _tile_pairs(size // width))[0]
-    return jax.lax.scan(fill_diagonal, result, jnp.arange(size // width))[0]
+    return jax.lax.scan(fill, jnp.zeros((size, size)), _tile_pairs(size // width, diagonal=True))[0]
 
 
 def _pullback(term: SteinKernel, side: Side, cotangent: Float[Array, "n n"]) -> SteinKernel:
@@ -109,12 +106,11 @@ def _pullback(term: SteinKernel, side: Side, cotangent: Float[Array, "n n"]) -> 
     def pull(left: Side, right: Side, weights: Array) -> SteinKernel:
         return jax.vjp(lambda parameters: parameters.block(left, right), term)[1](weights)[0]
 
-    def pull_diagonal(tile: Side, weights: Array) -> SteinKernel:
-        # What lies below the diagonal may be anything, even nan.
-        return pull(tile, tile, jnp.where(twice_above > 0, weights * twice_above, 0.0))
+    def fold(weights: Array) -> Array:
+        return jnp.where(twice_above > 0, weights * twice_above, 0.0)  # what lies below may be anything, even nan
 
     if size <= SMALL:
-        return pull_diagonal(side, cotangent)
+        return pull(side, side, fold(cotangent))
 
     def weights(i: Array, j: Array) -> Array:
         return jax.lax.dynamic_slice(cotangent, (i * width, j * width), (width, width))
@@ -124,9 +120,11 @@ def _pullback(term: SteinKernel, side: Side, cotangent: Float[Array, "n n"]) -> 
         return jax.tree.map(jnp.add, total, part), None
 
     def add_diagonal(total: SteinKernel, i: Array):
-        return jax.tree.map(jnp.add, total, pull_diagonal(_tile(side, i, width), weights(i, i))), None
+        part = pull(*_tiles(side, (i, i), width), fold(weights(i, i)))
+        return jax.tree.map(jnp.add, total, part), None
 
-    total = jax.lax.scan(add, jax.tree.map(jnp.zeros_like, term), _tile_pairs(size // width))[0]
+    pairs = _tile_pairs(size // width, diagonal=False)
+    total = jax.lax.scan(add, jax.tree.map(jnp.zeros_like, term), pairs)[0]
     return jax.lax.scan(add_diagonal, total, jnp.arange(size // width))[0]
 
 
@@ -150,9 +148,9 @@ def _tiles(side: Side, pair: tuple[Array, Array], width: int) -> tuple[Side, Sid
     return _tile(side, pair[0], width), _tile(side, pair[1], width)
 
 
-def _tile_pairs(count: int) -> tuple[Array, Array]:
-    """Indices of the tiles above the diagonal."""
-    i, j = np.triu_indices(count, 1)
+def _tile_pairs(count: int, diagonal: bool) -> tuple[Array, Array]:
+    """Indices of the tiles above the diagonal, or on and above it."""
+    i, j = np.triu_indices(count, 0 if diagonal else 1)
     return jnp.asarray(i), jnp.asarray(j)
 
 
