@@ -11,7 +11,7 @@ than weight: a rival that is a few times less sure still widens the error bar, b
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from jaxtyping import Float
@@ -32,7 +32,7 @@ UNREMARKABLE = 4.0
 class Answer:
     """What one fit says about one task: the mean, its standard error with degrees of freedom, the variate, a score.
 
-    The score is the logarithm of s above: less is better. `parts` are the answers it was averaged from.
+    The score is the logarithm of s above: less is better.
     """
 
     method: str
@@ -43,7 +43,6 @@ class Answer:
     variate: Variate
     description: str
     weight: float = 1.0
-    parts: tuple[Answer, ...] = field(default=(), repr=False)
 
 
 def score_of(promised: Float[np.ndarray, " m"], left_out: Float[np.ndarray, " m"]) -> Float[np.ndarray, " m"]:
@@ -105,7 +104,6 @@ def combine(answers: Sequence[Answer]) -> Answer:
         sum(part.weight * part.freedom for part in parts),
         best.variate if len(parts) == 1 else _sum_of(parts),
         best.description,
-        parts=parts,
     )
 
 

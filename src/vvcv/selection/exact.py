@@ -24,7 +24,7 @@ from .search import Found, refit, search
 #: Rows beyond which hyperparameters are chosen on a part of the data (the solution always uses all).
 MOST_TUNING_ROWS = 1000
 
-#: Tasks whose promised errors are on average this many times smaller when fitted together clearly inform each other.
+#: Tasks whose scores are on average this many times smaller when fitted together clearly inform each other.
 CLEARLY_ALIKE = 2.0
 
 #: What a model of all tasks as one function may lag behind by in the score. A value left out is predicted from its

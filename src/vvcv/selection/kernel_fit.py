@@ -64,7 +64,7 @@ class KernelFit:
 
     @cached_property
     def std_error(self) -> Float[np.ndarray, " m"]:
-        """Standard errors of the means: the model's, corrected by left-out residuals."""
+        """Standard errors of the means: the jackknife's or the model's, whichever is larger (`errors`)."""
         return self._scale * self._errors.std_error
 
     @cached_property

@@ -62,18 +62,22 @@ class Ladder:
         On shared points, where a scalar rung pays for every task anew, only the more promising of the two is asked.
         Where points lie in separate groups, the plain average alone is: no other rung can know the groups' weights.
         """
+        grouped = [in_separate_groups(rows.points) for rows in self.prepared.distinct]
+        if all(grouped):
+            return [[self._in_groups(t)] for t in range(len(grouped))]
         methods: tuple[str, ...] = METHODS if len(self.prepared.tasks) > 1 else METHODS[:4]
-        if self.prepared.tasks.share_points and len(self._eligible) > 1 and self._can_join:
+        if self._pooled and self._can_join:
             semi_exact = self._joint_semi_exact
             columns_help = bool(semi_exact) and best_of(semi_exact).found.score < best_of(self._joint_fits).found.score
             methods = tuple(m for m in methods if m != ("cf" if columns_help else "secf"))
         rungs = [self.candidates(method) for method in methods]
         return [
-            [replace(plain, description=SEPARATE_GROUPS)]
-            if in_separate_groups(self.prepared.distinct[t].points)
-            else [combine(rung[t]) for rung in rungs if rung[t]]
-            for t, plain in enumerate(self.plain)
+            [self._in_groups(t)] if apart else [combine(rung[t]) for rung in rungs if rung[t]]
+            for t, apart in enumerate(grouped)
         ]
+
+    def _in_groups(self, task: int) -> Answer:
+        return replace(self.plain[task], description=SEPARATE_GROUPS)
 
     def required(self, method: str) -> list[Answer]:
         """The answers of one rung for all tasks, or an error that says which task it cannot serve."""

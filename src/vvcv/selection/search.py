@@ -1,9 +1,9 @@
 """Finding a good model from nothing: lengthscales, axes, coordinates and family.
 
 All dimensions alike first, from two starts; then each with a weight and a lengthscale of its own, or as much of that as
-there are values to choose it by; then rougher families, from there. Within a model the restricted
-likelihood chooses the parameters; between models, whose likelihoods do not compare (other columns, other numbers
-of parameters), the score of `answers` decides: promised error of the means and left-out residuals.
+there are values to choose it by; then rougher families, from there. Within a model the restricted likelihood chooses
+the parameters; between models, whose likelihoods do not compare (other columns, other numbers of parameters), the score
+of `answers` decides: promised error of the means and left-out residuals.
 """
 
 from __future__ import annotations
@@ -70,10 +70,9 @@ def search(
     start: Start,
     families: Sequence[str | Kernel] = CANDIDATES,
     criterion: Criterion = "reml",
-    max_evaluations: int = FROM_NOTHING,
 ) -> list[Found]:
     """One model for each family, at the best coordinate system and level of the first, smoothest first."""
-    found = [min(_levels(designs, start, families[0], criterion, max_evaluations), key=_score)]
+    found = [min(_levels(designs, start, families[0], criterion), key=_score)]
     for family in families[1:]:
         last = found[-1]
         # What a smooth family takes for noise may be the shape of a rough one: it starts without.
@@ -113,13 +112,7 @@ def noise_floor(design: Design) -> float:
     return max(1e-13, 10 * design.size * np.finfo(float).eps)
 
 
-def _levels(
-    designs: Mapping[Any, Design],
-    start: Start,
-    family: str | Kernel,
-    criterion: Criterion,
-    max_evaluations: int,
-) -> list[Found]:
+def _levels(designs: Mapping[Any, Design], start: Start, family: str | Kernel, criterion: Criterion) -> list[Found]:
     """The best model with all dimensions alike, and the best with as much of its own for each as the values allow.
 
     At the same level, likelihoods in two coordinate systems compare (the same values, columns and parameters), and a
@@ -134,7 +127,7 @@ def _levels(
     rich = []
     for first in alike:
         design = designs[first.system]
-        tuned = tune(_objective(design, criterion), first.model, LEVELS[level], max_evaluations, noise_floor(design))
+        tuned = tune(_objective(design, criterion), first.model, LEVELS[level], FROM_NOTHING, noise_floor(design))
         rich.append(Found(tuned, score(tuned, design), first.system, family, level))
     return [best, *_not_behind(rich)]
 

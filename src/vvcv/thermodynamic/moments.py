@@ -24,6 +24,7 @@ from ..selection.kernel_fit import build_design
 from ..selection.model import Model, criterion_and_gradient, solve
 from ..selection.tune import Tuned, tune
 from ..stein import SteinKernel
+from .quadrature import Rungs
 from .task_matrix import TemperatureKernel
 
 #: Rows beyond which hyperparameters are chosen on a part of the data: more rows do not choose better ones.
@@ -44,7 +45,6 @@ ALIKE = frozenset({"log_lengthscale", "log_axes", "log_noise"})
 EACH = frozenset({"log_noise"})
 
 Tick = Callable[[], None]
-Rungs = Float[np.ndarray, " w"]
 
 
 class Tuning(NamedTuple):

@@ -7,15 +7,13 @@ from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Float
 
 from ..data import require
 from ..report import simple_table, with_error
+from .quadrature import Rungs
 
 if TYPE_CHECKING:
     import xarray as xr
-
-Rungs = Float[np.ndarray, " w"]
 
 
 class Comparison(NamedTuple):
