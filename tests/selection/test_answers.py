@@ -49,6 +49,14 @@ def test_distance_from_the_plain_average_costs_only_beyond_two_of_its_errors():
     assert contradiction(5.0, answer(0.0, 0.0, 0.0, "mc")) == 0.0
 
 
+def test_a_tail_that_the_sample_missed_is_no_contradiction():
+    plain = answer(0.0, 1.0, 0.0, "mc", freedom=79.0)
+    missed, imagined = contradiction(6.0, plain, skewness=3.0), contradiction(-6.0, plain, skewness=3.0)
+    assert missed < contradiction(6.0, plain) / 4 < contradiction(-6.0, plain) < imagined
+    grid = np.linspace(0.0, 50.0, 200)
+    assert (np.diff([contradiction(mean, plain, skewness=3.0) for mean in grid]) >= 0).all()  # further is never better
+
+
 def test_separate_modes_do_not_fool_auto():
     """Kernel fits cannot see the weights of two far modes; false alarms: none, the seed is fixed."""
     import vvcv

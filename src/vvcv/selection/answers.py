@@ -1,6 +1,6 @@
 """What a fit says about one task, and one answer out of several: weighted by how well each has shown itself.
 
-    s_k = sqrt(promised error * root mean square of the left-out residuals),   w_k ~ s_k^-16,   v_k ~ s_k^-2.5
+    s_k = sqrt(promised error * root mean square of the left-out residuals),   w_k ~ s_k^-8,   v_k ~ s_k^-2.5
 
     mean = sum_k w_k m_k,   std_error^2 = sum_k v_k (e_k^2 + (m_k - mean)^2)
 
@@ -19,7 +19,7 @@ from jaxtyping import Float
 Variate = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 #: How sharply weights fall with the score: of the mean, and of the doubt about it.
-SHARPNESS, DOUBT = 16.0, 2.5
+SHARPNESS, DOUBT = 8.0, 2.5
 
 #: Weights below this are left out: they would cost an evaluation of the variate and change nothing.
 NEGLIGIBLE = 1e-4
@@ -54,19 +54,24 @@ def score_of(promised: Float[np.ndarray, " m"], left_out: Float[np.ndarray, " m"
     return 0.5 * (np.log(np.maximum(promised, 1e-300)) + np.log(np.maximum(left_out, 1e-300)))
 
 
-def contradiction(mean: float, plain: Answer) -> float:
+def contradiction(mean: float, plain: Answer, skewness: float = 0.0) -> float:
     """What an answer's score pays for being many standard errors away from the plain average, which has no bias.
 
     Separate modes, for one, hide from every Stein kernel: nothing but their share of the sample tells their weight.
-    The distance counts as Student's t with the plain average's degrees of freedom.
+    The distance counts as Student's t with the plain average's degrees of freedom, after Hall's correction for skewed
+    values: where the long tail is missed, the average is too low and so is its standard error.
 
-    >>> contradiction(1.0, Answer("mc", 0.0, 0.1, 0.0, 50.0, np.subtract, "")) > 10
+        t + g t^2 / (3 sqrt n) + g^2 t^3 / (27 n) + g / (6 sqrt n),   g the skewness of the values
+
+    >>> plain = Answer("mc", 0.0, 0.1, 0.0, 50.0, np.subtract, "")
+    >>> contradiction(1.0, plain) > 10 > contradiction(1.0, plain, skewness=3.0)
     True
     """
     if plain.std_error <= 0:
         return 0.0
-    squared = ((mean - plain.mean) / plain.std_error) ** 2
-    distance = (plain.freedom + 1) * np.log1p(squared / plain.freedom)
+    t, bend = (plain.mean - mean) / plain.std_error, skewness / (3 * np.sqrt(plain.freedom + 1))
+    corrected = t + bend * t**2 + (bend * t) ** 2 * t / 3 + bend / 2
+    distance = (plain.freedom + 1) * np.log1p(corrected**2 / plain.freedom)
     return max(0.0, float(distance) - UNREMARKABLE) / UNREMARKABLE
 
 

@@ -21,6 +21,19 @@ def average(task: Task) -> tuple[float, float]:
     return mean, float(np.sqrt(variance / effective_size(task.values, task.chains)))
 
 
+def skewness(values: Float[np.ndarray, " n"]) -> float:
+    """Third moment of the centred values in units of their standard deviation; zero if they do not vary.
+
+    >>> round(skewness(np.array([0.0, 0.0, 3.0])), 4)
+    0.7071
+    """
+    largest = float(np.max(np.abs(values - np.mean(values))))
+    if largest == 0:
+        return 0.0
+    centred = (values - np.mean(values)) / largest  # powers of values in any unit
+    return float(np.mean(centred**3) / np.mean(centred**2) ** 1.5)
+
+
 def effective_size(values: Float[np.ndarray, " n"], chains: tuple[int, int] | None) -> float:
     """Effective sample size: n for independent rows, Geyer's initial monotone sequence for chains."""
     if chains is None or chains[1] < 4:

@@ -70,8 +70,8 @@ def joint(prepared: Prepared, members: tuple[int, ...], own: dict[int, KernelFit
         replace(options, families=(best.found.family,)),
         {best.found.system: best.coordinates},
     )
-    credited = [replace(fit, found=replace(fit.found, credit=ONE_FUNCTION_CREDIT)) for fit in alike]
-    return [*separable, *credited, *_shared_and_own(best_of([best, *alike]), own, options)]
+    own_part = _shared_and_own(best_of([best, *alike]), own, options)
+    return [*separable, *map(_credited, alike), *own_part]
 
 
 def semi_exact(fits: Sequence[KernelFit], degree: int, options: Options) -> list[KernelFit]:
@@ -85,8 +85,12 @@ def semi_exact(fits: Sequence[KernelFit], degree: int, options: Options) -> list
 
 
 def best_of(fits: Sequence[KernelFit]) -> KernelFit:
-    """The fit with the best score."""
-    return min(fits, key=lambda fit: fit.found.score)
+    """The fit with the best score, what it has credit for set aside."""
+    return min(fits, key=lambda fit: fit.found.score - len(fit.members) * fit.found.credit)
+
+
+def _credited(fit: KernelFit) -> KernelFit:
+    return replace(fit, found=replace(fit.found, credit=ONE_FUNCTION_CREDIT))
 
 
 def _with_columns(fit: KernelFit, degree: int, options: Options) -> KernelFit:

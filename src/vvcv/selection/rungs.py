@@ -18,7 +18,7 @@ from ..data import Prepared, in_separate_groups
 from ..memory import bytes_needed, largest_system
 from ..stein import count_features
 from .answers import Answer, combine, contradiction, score_of
-from .average import average, effective_size
+from .average import average, effective_size, skewness
 from .exact import Options, best_of, independent, joint, own_parameters, semi_exact
 from .kernel_fit import KernelFit
 from .linear import HIGHEST_DEGREE, PolynomialFit, fit_polynomials
@@ -149,7 +149,7 @@ class Ladder:
             "zv",
             fit.mean,
             fit.std_error * self._inefficiency[task],
-            score + contradiction(fit.mean, self.plain[task]),
+            score + self._contradiction(fit.mean, task),
             fit.freedom,
             fit.variate,
             f"polynomial of degree {fit.degree}",
@@ -174,11 +174,18 @@ class Ladder:
             method,
             mean,
             float(fit.std_error[member]) * self._inefficiency[task],
-            float(fit.scores[member]) + contradiction(mean, self.plain[task]),
+            float(fit.scores[member]) + self._contradiction(mean, task),
             fit.freedom,
             lambda points, scores: fit.variate(points, scores, member),
             _describe(fit),
         )
+
+    def _contradiction(self, mean: float, task: int) -> float:
+        return contradiction(mean, self.plain[task], self._skewness[task])
+
+    @cached_property
+    def _skewness(self) -> list[float]:
+        return [skewness(task.values) for task in self.prepared.tasks]
 
     @cached_property
     def _inefficiency(self) -> list[float]:

@@ -95,7 +95,7 @@ def refit(
         tuned = tune(objective, start, tied, max_evaluations, floor)
     except LinAlgError:  # a neighbour's noise may be too little here
         tuned = tune(objective, without_noise(start), tied, max_evaluations, floor)
-    return Found(tuned, score(tuned, design), found.system, family or found.family, found.level)
+    return Found(tuned, score(tuned, design), found.system, family or found.family, found.level, found.credit)
 
 
 def score(tuned: Tuned, design: Design) -> float:
