@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import io
 import warnings
 from collections.abc import Mapping, Sequence
@@ -19,10 +20,9 @@ def plot_estimate(names: Sequence[str], columns: Mapping[str, np.ndarray], ax: A
     Values are drawn relative to the plain average so that tasks of any unit fit one picture; a cross marks the exact
     answers where they are given.
     """
-    plt = pyplot()
     count = len(names)
     if ax is None:
-        _, ax = plt.subplots(figsize=(8, 1.2 + 0.55 * count), layout="constrained")
+        _, ax = pyplot().subplots(figsize=(8, _height(count)), layout="constrained")
     centre, error = columns["monte_carlo_mean"], columns["monte_carlo_std_error"]
     unit = np.where(error > 0, error, 1.0)
     rows, style = np.arange(count), {"fmt": "o", "capsize": 3}
@@ -40,10 +40,8 @@ def plot_estimate(names: Sequence[str], columns: Mapping[str, np.ndarray], ax: A
 
 def plot_methods(estimates: dict[str, tuple[float, float]], exact: float, what: str, out: Path) -> None:
     """Save a picture of several methods' estimates of one number: values with error bars, and true errors."""
-    plt = pyplot()
-    figure, (left, right) = plt.subplots(
-        1, 2, figsize=(9, 1.4 + 0.5 * len(estimates)), layout="constrained", sharey=True
-    )
+    figure = _figure(9, 1.4 + 0.5 * len(estimates))
+    left, right = figure.subplots(1, 2, sharey=True)
     rows = np.arange(len(estimates))
     means, errors = np.array(list(estimates.values())).T
     left.axvline(exact, color="C3", lw=1, label="exact")
@@ -59,25 +57,34 @@ def plot_methods(estimates: dict[str, tuple[float, float]], exact: float, what: 
         axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, frameon=False)
     out.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(out, dpi=150)
-    plt.close(figure)
 
 
 def svg_of_estimate(names: Sequence[str], columns: Mapping[str, np.ndarray], exact: Any = None) -> str:
     """The picture of an estimate as an SVG element."""
-    plt = pyplot()
+    figure, text = _figure(8, _height(len(names))), io.StringIO()
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing from font")  # a box stands for a letter no font has
-        axes = plot_estimate(names, columns, exact=exact)
-        text = io.StringIO()
-        axes.figure.savefig(text, format="svg")
-        plt.close(axes.figure)
+        plot_estimate(names, columns, figure.subplots(), exact)
+        figure.savefig(text, format="svg")
     return text.getvalue()[text.getvalue().index("<svg") :]
 
 
 def pyplot():
     """matplotlib.pyplot, or an error that says how to get it."""
+    return _matplotlib("matplotlib.pyplot")
+
+
+def _figure(width: float, height: float):
+    """A figure to save, which no window shows: for that pyplot, half of matplotlib, is not needed."""
+    return _matplotlib("matplotlib.figure").Figure(figsize=(width, height), layout="constrained")
+
+
+def _height(tasks: int) -> float:
+    return 1.2 + 0.55 * tasks
+
+
+def _matplotlib(module: str):
     try:
-        import matplotlib.pyplot as plt
+        return importlib.import_module(module)
     except ImportError as error:
         raise ImportError("Plots need matplotlib: pip install 'vvcv[plot]'.") from error
-    return plt
