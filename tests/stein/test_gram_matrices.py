@@ -7,7 +7,7 @@ from jax.flatten_util import ravel_pytree
 from kernel_registry import TWO_DIMENSIONS, cases
 
 from vvcv.kernels import Diagonal, Full, General, LowRank, Matern, Own, Separable, Side, SquaredExponential
-from vvcv.stein import Gram, SteinKernel, SteinSum, diagonal, gram, pullback
+from vvcv.stein import Gram, SteinKernel, SteinSum, diagonal, gram, pullback, small
 
 B = np.array([[1.0, 0.6, -0.2], [0.6, 2.0, 0.3], [-0.2, 0.3, 0.5]])
 
@@ -137,3 +137,19 @@ def test_a_general_kernel_equals_the_separable_one_it_spells_out():
     np.testing.assert_allclose(
         gram(SteinKernel(general, 1), side), gram(SteinKernel(separable, 1), side), rtol=1e-11, atol=1e-12
     )
+
+
+@pytest.mark.parametrize("kernel", [SquaredExponential(0.8), *(Matern([0.8, 1.3], nu) for nu in (1.5, 2.5, 3.5))])
+@pytest.mark.parametrize("axes", [None, 0.7, [0.4, 1.6]])
+def test_small_matrices_and_their_gradients_are_those_of_compiled_code(kernel, axes, monkeypatch):
+    x = np.random.default_rng(3).normal(size=(30, 2))
+    x[7] = x[2]  # coincident points
+    side, term = Side(x, -x, np.zeros(30, int)), SteinKernel(kernel, 1, axes)
+    assert small.serves(term, 30)
+    cotangent = np.random.default_rng(4).normal(size=(30, 30))
+    cotangent = cotangent + cotangent.T
+    here = gram(term, side), ravel_pytree(pullback(term, side, cotangent))[0]
+    monkeypatch.setattr(small, "MOST_ROWS", 0)
+    compiled = gram(term, side), ravel_pytree(pullback(term, side, cotangent))[0]
+    np.testing.assert_allclose(here[0], compiled[0], rtol=1e-11, atol=1e-12)
+    np.testing.assert_allclose(here[1], compiled[1], rtol=1e-10, atol=1e-10)

@@ -12,6 +12,7 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float
 
 from .base import Kernel, Side, positive
@@ -40,6 +41,10 @@ class Radial(Kernel):
         """The j-th derivative of phi at s >= 0 (terms singular at s = 0 read 0 there: they meet vanishing factors)."""
         raise NotImplementedError
 
+    def profiles(self, count: int, s: Float[np.ndarray, ...]) -> list[Float[np.ndarray, ...]]:
+        """The first derivatives of phi, from the 0-th on, in plain NumPy."""
+        return [np.asarray(self.profile(j, jnp.asarray(s))) for j in range(count)]
+
     def __call__(self, x: Float[Array, " d"], y: Float[Array, " d"]) -> Float[Array, ""]:
         return self.profile(0, jnp.sum(((x - y) * jnp.exp(-self.log_lengthscale)) ** 2))
 
@@ -62,6 +67,10 @@ class SquaredExponential(Radial):
 
     def profile(self, j: int, s: Float[Array, ...]) -> Float[Array, ...]:
         return (-0.5) ** j * jnp.exp(-0.5 * s)
+
+    def profiles(self, count: int, s: Float[np.ndarray, ...]) -> list[Float[np.ndarray, ...]]:
+        value = np.exp(-0.5 * s)
+        return [(-0.5) ** j * value for j in range(count)]
 
     def stein(self, order: int, axes: Float[Array, " d"], left: Side, right: Side) -> Float[Array, "n m"]:
         # Points of one side coincide with themselves, and a small matrix may have too little noise to hide rounding. (A
@@ -94,6 +103,11 @@ class Matern(Radial):
     def profile(self, j: int, s: Float[Array, ...]) -> Float[Array, ...]:
         return _matern_profile(self.nu, j, s)
 
+    def profiles(self, count: int, s: Float[np.ndarray, ...]) -> list[Float[np.ndarray, ...]]:
+        z, p = np.sqrt(2 * self.nu * s), int(self.nu - 0.5)
+        value = np.exp(-z) / AT_ZERO[p]
+        return [(-self.nu) ** j * value * _reverse_bessel(p - j, z, np) for j in range(count)]
+
 
 class RationalQuadratic(Radial):
     """k(x, y) = (1 + s / (2 alpha))^-alpha, a mixture of squared exponentials; alpha = 1/2: inverse multiquadric."""
@@ -122,11 +136,15 @@ def InverseMultiquadric(lengthscale: Any = 1.0) -> RationalQuadratic:
     return RationalQuadratic(lengthscale, alpha=0.5)
 
 
+#: theta_p(0): what makes the Matern kernel 1 at s = 0.
+AT_ZERO = (1, 1, 3, 15)
+
+
 @partial(jax.custom_jvp, nondiff_argnums=(0, 1))
 def _matern_profile(nu: float, j: int, s: Float[Array, ...]) -> Float[Array, ...]:
     z = jnp.sqrt(2 * nu * s)
     p = int(nu - 0.5)
-    return ((-nu) ** j / (1, 1, 3, 15)[p]) * _reverse_bessel(p - j, z) * jnp.exp(-z)
+    return ((-nu) ** j / AT_ZERO[p]) * _reverse_bessel(p - j, z) * jnp.exp(-z)
 
 
 @_matern_profile.defjvp
@@ -136,12 +154,15 @@ def _matern_profile_jvp(nu, j, primals, tangents):
     return _matern_profile(nu, j, s), _matern_profile(nu, j + 1, s) * ds
 
 
-def _reverse_bessel(p: int, z: Float[Array, ...]) -> Float[Array, ...]:
-    """theta_p(z); negative p by K_(-mu) = K_mu, i.e. theta_p = theta_(-p-1) / z^(-2p-1), set to 0 at z = 0."""
+def _reverse_bessel(p: int, z: Any, arrays: Any = jnp) -> Any:
+    """theta_p(z); negative p by K_(-mu) = K_mu, i.e. theta_p = theta_(-p-1) / z^(-2p-1), set to 0 at z = 0.
+
+    `arrays` is the module that `z` belongs to, jax.numpy or numpy.
+    """
     if p < 0:
-        safe = jnp.where(z > 0, z, 1.0)
-        return jnp.where(z > 0, _reverse_bessel(-p - 1, z) / safe ** (-2 * p - 1), 0.0)
-    theta = [jnp.ones_like(z), 1.0 + z]
+        safe = arrays.where(z > 0, z, 1.0)
+        return arrays.where(z > 0, _reverse_bessel(-p - 1, z, arrays) / safe ** (-2 * p - 1), 0.0)
+    theta = [arrays.ones_like(z), 1.0 + z]
     for i in range(2, p + 1):
         theta.append((2 * i - 1) * theta[-1] + z**2 * theta[-2])
     return theta[p]

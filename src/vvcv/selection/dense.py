@@ -15,9 +15,9 @@ from functools import cached_property
 
 import numpy as np
 from jaxtyping import Float, Int
-from scipy.linalg import LinAlgError, cho_solve, cholesky, solve_triangular
+from scipy.linalg import LinAlgError
 from scipy.linalg.blas import dsyrk
-from scipy.linalg.lapack import dpotrf, dpotrs
+from scipy.linalg.lapack import dpotrf, dpotrs, dtrtrs
 
 from .inverse import inverse_from_factor
 
@@ -40,30 +40,28 @@ class DenseSystem:
         values: Float[np.ndarray, N * m],
     ) -> None:
         # The transpose of a row-major array is column-major, as LAPACK wants it: no copy.
-        self._factor, info = dpotrf(covariance.T, lower=1, overwrite_a=1, clean=0)
-        if info != 0:
-            raise LinAlgError(f"The covariance matrix is not positive definite (leading minor {info}).")
+        self._factor = _cholesky(covariance.T, "covariance matrix")
         self.values = values
         q = columns.shape[1]
         solved, _ = dpotrs(self._factor, np.column_stack([columns, values]), lower=1)
         whitened, target = solved[:, :q], solved[:, q:]
-        self._normal = cholesky(columns.T @ whitened, lower=True)
-        coefficients = cho_solve((self._normal, True), columns.T @ target)
+        self._normal = _cholesky(np.asfortranarray(columns.T @ whitened), "normal matrix of the columns")
+        coefficients, _ = dpotrs(self._normal, columns.T @ target, lower=1)
         weights = target - whitened @ coefficients
         self.coefficients = coefficients if values.ndim == 2 else coefficients[:, 0]
         self.weights = weights if values.ndim == 2 else weights[:, 0]
-        self._reducer = solve_triangular(self._normal, whitened.T, lower=True).T
+        self._reducer = dtrtrs(self._normal, whitened.T, lower=1)[0].T
         self._log_determinant = 2 * float(np.sum(np.log(np.diag(self._factor))))
 
     @cached_property
     def covariance(self) -> Float[np.ndarray, "q q"]:
         """Covariance of the coefficients under the model (of each column of values, for unit B)."""
-        return cho_solve((self._normal, True), np.eye(len(self.coefficients)))
+        return dpotrs(self._normal, np.eye(len(self.coefficients)), lower=1)[0]
 
     @cached_property
     def influence(self) -> Float[np.ndarray, "q N"]:
         """How each coefficient depends on each value: (A' W^-1 A)^-1 A' W^-1."""
-        return solve_triangular(self._normal, self._reducer.T, lower=True, trans=1)
+        return dtrtrs(self._normal, self._reducer.T, lower=1, trans=1)[0]
 
     def restricted_likelihood(self) -> float:
         """Minus the log restricted likelihood, (y'Py + log|W| + log|A'W^-1 A|) / 2, without its constant."""
@@ -127,3 +125,11 @@ class DenseSystem:
         factor = self._factor
         del self._factor
         return inverse_from_factor(factor)
+
+
+def _cholesky(matrix: Float[np.ndarray, "k k"], what: str) -> Float[np.ndarray, "k k"]:
+    """The lower factor in the memory of a column-major matrix; what lies above its diagonal is not meaningful."""
+    factor, info = dpotrf(matrix, lower=1, overwrite_a=1, clean=0)
+    if info != 0:
+        raise LinAlgError(f"The {what} is not positive definite (leading minor {info}).")
+    return factor

@@ -10,7 +10,7 @@ from jaxtyping import Float
 
 from ..data import DIGITS, Coordinates, Prepared
 from ..kernels import Kernel, Own, Separable, Side, correlation
-from ..stein import SteinKernel, gram, polynomial_features, stein_terms, task_matrix
+from ..stein import SteinKernel, gram, polynomial_features, stein_terms, task_matrix, with_kernel
 from .dense import DenseSystem
 from .design import Design, orthonormal_features
 from .errors import Errors
@@ -156,4 +156,4 @@ def _task_part(term: SteinKernel, design: Design) -> Float[np.ndarray, "m m"]:
 
 
 def _mean_variance(kernel: Kernel, term: SteinKernel, design: Design) -> float:
-    return float(np.mean(np.diagonal(design.gram.upper(term.with_kernel(kernel)))))
+    return float(np.mean(np.diagonal(design.gram.upper(with_kernel(term, kernel)))))

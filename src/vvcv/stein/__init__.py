@@ -2,7 +2,7 @@
 
 from .features import count_features, exponents, polynomial_features
 from .grams import Gram, diagonal, gram, pullback, task_matrix
-from .kernel import SteinKernel, SteinSum, stein_terms
+from .kernel import SteinKernel, SteinSum, stein_terms, with_kernel
 
 __all__ = [
     "Gram",
@@ -16,4 +16,5 @@ __all__ = [
     "pullback",
     "stein_terms",
     "task_matrix",
+    "with_kernel",
 ]

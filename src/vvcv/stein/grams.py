@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
+from typing import NamedTuple
 
 import jax
 import numpy as np
@@ -15,8 +16,8 @@ from jaxtyping import Float
 
 from ..kernels import Coregionalization, Own, Separable, Side
 from ..precision import float64
-from . import tiles
-from .kernel import SteinKernel, SteinSum, stein_terms
+from . import small, tiles
+from .kernel import SteinKernel, SteinSum, stein_terms, with_kernel
 
 Pull = Callable[[np.ndarray], SteinKernel]
 
@@ -74,10 +75,9 @@ class Gram:
     def with_pullback(self, kernel):
         """The upper matrix and the map from a symmetric cotangent (upper triangle read) to the kernel's gradient."""
         _check_tasks(kernel, self.side)
-        result, pulls = None, []
+        result, pulls = tiles.aligned_zeros(self.size), []
         for term in stein_terms(kernel):
-            result, pull = self._add(result, term)
-            pulls.append(pull)
+            pulls.append(self._add_separable(result, term) if _is_separable(term) else self._add_scalar(result, term))
 
         @float64
         def pull_all(cotangent: Float[np.ndarray, "N N"]):
@@ -86,77 +86,52 @@ class Gram:
 
         return result, pull_all
 
-    def _add(self, result: np.ndarray | None, term: SteinKernel) -> tuple[np.ndarray, Pull]:
-        if isinstance(term.kernel, Separable):
-            return self._add_separable(result, term)
+    def _add_scalar(self, result: np.ndarray, term: SteinKernel) -> Pull:
+        """Add a kernel that is the same for every task, or one task's own, which only its rows have."""
+        scalar, window = term, slice(0, self.size)
         if isinstance(term.kernel, Own):
-            scalar = term.with_kernel(term.kernel.kernel)
-            window = self._windows.get(term.kernel.task, slice(0, 0))
-        else:
-            scalar, window = term, slice(0, self.size)
-        part = self._padded_rows(window)
-        block = tiles.upper(scalar, part, window.stop - window.start)
-        if result is None:
-            result = np.zeros((self.size, self.size)) if isinstance(term.kernel, Own) else np.array(block)
-            if isinstance(term.kernel, Own):
-                result[window, window] = block
-        else:
-            whole = result[window, window]
-            for rows, columns in _strips(len(block)):
-                whole[rows, columns] += block[rows, columns]
+            scalar = with_kernel(term, term.kernel.kernel)
+            window = self._tasks.get(term.kernel.task, slice(0, 0))
+        rows = window.stop - window.start
+        block, pull_scalar = self._scalar_block(scalar, window)
+        _add_tiles(result[window, window], block, _pieces({0: slice(0, rows)}, tiles.bucket(rows)))
+        structure = jax.tree.structure(term)
+        return lambda cotangent: jax.tree.unflatten(structure, pull_scalar(cotangent[window, window]))
 
-        def pull(cotangent: np.ndarray) -> SteinKernel:
-            inner = tiles.pull(scalar, part, cotangent[window, window])
-            return jax.tree.unflatten(jax.tree.structure(term), jax.tree.leaves(inner))
-
-        return result, pull
-
-    def _add_separable(self, result: np.ndarray | None, term: SteinKernel) -> tuple[np.ndarray, Pull]:
-        """K = B_tt' k_0 block by block, for the price of the copy that a writable result costs anyway."""
-        scalar, whole = term.with_kernel(term.kernel.kernel), slice(0, self.size)
-        part = self._padded_rows(whole)
-        block = tiles.upper(scalar, part, self.size)
+    def _add_separable(self, result: np.ndarray, term: SteinKernel) -> Pull:
+        """Add B_tt' k_0, piece by piece."""
+        pieces = self._pieces
+        block, pull_scalar = self._scalar_block(with_kernel(term, term.kernel.kernel), slice(0, self.size))
         b = np.asarray(tiles.matrix(term.kernel.coregionalization))
-        if result is None:
-            result = self._times(b, block)
-        else:
-            result += self._times(b, block)
+        _add_tiles(result, block, pieces, b)
 
         def pull(cotangent: np.ndarray) -> SteinKernel:
-            inner = tiles.pull(scalar, part, self._times(b, cotangent, len(part.task)))
-            slope = self._task_sums(cotangent, block, len(b))
-            coregionalization = tiles.pull_matrix(term.kernel.coregionalization, slope)
-            leaves = [*(np.asarray(leaf) for leaf in jax.tree.leaves(coregionalization)), *jax.tree.leaves(inner)]
+            weighted = tiles.aligned_zeros(block.shape[-1] if len(block) == 1 else tiles.bucket(self.size))
+            for piece in pieces:
+                np.multiply(cotangent[piece.outside], b[piece.tasks], out=weighted[piece.outside])
+            slope = _task_sums(cotangent, block, pieces, b)
+            of_b = jax.tree.leaves(tiles.pull_matrix(term.kernel.coregionalization, slope))
+            leaves = [*(np.asarray(leaf) for leaf in of_b), *pull_scalar(weighted)]
             return jax.tree.unflatten(jax.tree.structure(term), leaves)
 
-        return result, pull
+        return pull
 
-    def _times(self, b: np.ndarray, block: np.ndarray, size: int | None = None) -> Float[np.ndarray, "M M"]:
-        """B_tt' times each block of tasks above the diagonal, padded with zeros to `size` rows."""
-        result = tiles.aligned_zeros(size or self.size)
-        for t, rows in self._windows.items():
-            for u, columns in self._windows.items():
-                if u > t:
-                    np.multiply(block[rows, columns], b[t, u], out=result[rows, columns])
-            own, target = block[rows, rows], result[rows, rows]
-            for strip, beyond in _strips(len(own)):
-                np.multiply(own[strip, beyond], b[t, t], out=target[strip, beyond])
-        return result
-
-    def _task_sums(self, cotangent: np.ndarray, block: np.ndarray, count: int) -> Float[np.ndarray, "T T"]:
-        """dL/dB_tu: the sum of cotangent times scalar kernel over each pair of tasks, from upper triangles."""
-        sums = np.zeros((count, count))
-        for t, rows in self._windows.items():
-            for u, columns in self._windows.items():
-                if u > t:
-                    sums[t, u] = sums[u, t] = np.einsum("ij,ij->", cotangent[rows, columns], block[rows, columns])
-            sums[t, t] = _symmetric_sum(cotangent[rows, rows], block[rows, rows])
-        return sums
+    def _scalar_block(self, scalar: SteinKernel, window: slice) -> tuple[np.ndarray, Callable]:
+        """Tiles of a scalar kernel on some of the rows, and the map from a cotangent to its gradient's leaves."""
+        if small.serves(scalar, window.stop - window.start):
+            block, pull = small.block_and_pullback(scalar, Side(*(a[window] for a in self.side)))
+            return block[None], pull
+        part = self._padded_rows(window)
+        return tiles.upper(scalar, part), lambda cotangent: tiles.pull(scalar, part, cotangent)
 
     @cached_property
-    def _windows(self) -> dict[int, slice]:
+    def _tasks(self) -> dict[int, slice]:
         tasks, starts, counts = np.unique(self.side.task, return_index=True, return_counts=True)
         return {int(t): slice(int(i), int(i + n)) for t, i, n in zip(tasks, starts, counts, strict=True)}
+
+    @cached_property
+    def _pieces(self) -> list[_Piece]:
+        return _pieces(self._tasks, tiles.bucket(self.size))
 
     @cached_property
     def _parts(self) -> dict[tuple[int, int], Side]:
@@ -188,18 +163,62 @@ def _check_tasks(kernel: SteinKernel | SteinSum, side: Side) -> None:
             )
 
 
-def _strips(size: int) -> list[tuple[slice, slice]]:
-    """Rows and columns of the strips that make up the upper triangle (and little more): half the memory to visit."""
-    starts = range(0, size, tiles.TILE)
-    return [(slice(start, min(start + tiles.TILE, size)), slice(start, size)) for start in starts]
+class _Piece(NamedTuple):
+    """The part of a tile that belongs to one pair of tasks, and where it lies in the whole matrix."""
+
+    tile: int
+    inside: tuple[slice, slice]
+    outside: tuple[slice, slice]
+    tasks: tuple[int, int]
+
+    @property
+    def on_diagonal(self) -> bool:
+        """Whether only what lies above its diagonal counts."""
+        return self.outside[0] == self.outside[1]
 
 
-def _symmetric_sum(cotangent: np.ndarray, block: np.ndarray) -> float:
-    """Sum of the elementwise product of two symmetric matrices of which only the upper triangles are meaningful."""
-    total = 0.0
-    for start in range(0, len(block), tiles.SMALL):
-        stop = min(start + tiles.SMALL, len(block))
-        total += 2 * np.einsum("ij,ij->", cotangent[start:stop, stop:], block[start:stop, stop:])
-        product = cotangent[start:stop, start:stop] * block[start:stop, start:stop]
-        total += 2 * np.triu(product, 1).sum() + np.trace(product)
-    return float(total)
+def _pieces(tasks: dict[int, slice], padded_size: int) -> list[_Piece]:
+    """All pieces on and above the diagonal, rows sorted by task."""
+    pieces = []
+    for tile, (rows, columns) in enumerate(tiles.windows(padded_size)):
+        for t, mine in _overlaps(tasks, rows):
+            for u, theirs in _overlaps(tasks, columns):
+                if mine.start <= theirs.start:
+                    inside = _shifted(mine, rows.start), _shifted(theirs, columns.start)
+                    pieces.append(_Piece(tile, inside, (mine, theirs), (t, u)))
+    return pieces
+
+
+def _overlaps(tasks: dict[int, slice], rows: slice) -> list[tuple[int, slice]]:
+    common = [(t, slice(max(own.start, rows.start), min(own.stop, rows.stop))) for t, own in tasks.items()]
+    return [(t, part) for t, part in common if part.start < part.stop]
+
+
+def _shifted(rows: slice, start: int) -> slice:
+    return slice(rows.start - start, rows.stop - start)
+
+
+def _add_tiles(result: np.ndarray, block: np.ndarray, pieces: list[_Piece], b: np.ndarray | None = None) -> None:
+    """Add tiles, each piece times its entry of B, to the matrix they belong to."""
+    for piece in pieces:
+        part = block[piece.tile][piece.inside]
+        result[piece.outside] += part if b is None else b[piece.tasks] * part
+
+
+def _task_sums(
+    cotangent: np.ndarray, block: np.ndarray, pieces: list[_Piece], b: np.ndarray
+) -> Float[np.ndarray, "T T"]:
+    """dL/dB_tu: the sum of cotangent times scalar kernel over each pair of tasks, from upper triangles."""
+    sums = np.zeros_like(b)
+    for piece in pieces:
+        weights, part = cotangent[piece.outside], block[piece.tile][piece.inside]
+        if piece.on_diagonal:
+            product = weights * part
+            sums[piece.tasks] += 2 * np.triu(product, 1).sum() + np.trace(product)
+        else:
+            sums[piece.tasks] += (2 if piece.tasks[0] == piece.tasks[1] else 1) * np.einsum("ij,ij->", weights, part)
+    return sums + np.triu(sums, 1).T
+
+
+def _is_separable(term: SteinKernel) -> bool:
+    return isinstance(term.kernel, Separable)

@@ -58,13 +58,6 @@ class SteinKernel(eqx.Module):
         axes = jnp.ones(d) if self.log_axes is None else jnp.broadcast_to(jnp.exp(self.log_axes), (d,))
         return _block(self.kernel, self.order, axes, left, right)
 
-    def with_kernel(self, kernel: Kernel | MatrixKernel) -> SteinKernel:
-        """The same operator on another kernel."""
-        changed = object.__new__(SteinKernel)
-        for name, value in (("kernel", kernel), ("log_axes", self.log_axes), ("order", self.order)):
-            object.__setattr__(changed, name, value)  # as tree_at would, a hundred times faster
-        return changed
-
     def __add__(self, other: SteinKernel | SteinSum) -> SteinSum:
         return SteinSum((*stein_terms(self), *stein_terms(other)))
 
@@ -79,6 +72,14 @@ class SteinSum(eqx.Module):
         return reduce(jnp.add, [term.block(left, right) for term in self.terms])
 
     __add__ = SteinKernel.__add__
+
+
+def with_kernel(term: SteinKernel, kernel: Kernel | MatrixKernel) -> SteinKernel:
+    """The same operator on another kernel."""
+    changed = object.__new__(SteinKernel)
+    for name, value in (("kernel", kernel), ("log_axes", term.log_axes), ("order", term.order)):
+        object.__setattr__(changed, name, value)  # as tree_at would, a hundred times faster
+    return changed
 
 
 def _is_radial(node: Any) -> bool:

@@ -6,7 +6,8 @@ tiles on and above the diagonal are visited, which is all a Cholesky factorisati
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Callable
+from functools import partial, wraps
 
 import jax
 import jax.numpy as jnp
@@ -26,17 +27,27 @@ ALIGNMENT = 64
 
 #: Matrices up to TINY take microseconds however they are compiled: compile them fast.
 TINY = 64
-FAST_COMPILE = {"xla_backend_optimization_level": 0}
+FAST_COMPILE = {"xla_backend_optimization_level": 0, "xla_cpu_use_fusion_emitters": False}
 
 
-def upper(scalar: SteinKernel, padded_side: Side, n: int) -> Float[np.ndarray, "n n"]:
-    """The first n rows and columns of a symmetric block; below its diagonal it may be anything. Read-only."""
+def upper(scalar: SteinKernel, padded_side: Side) -> Float[np.ndarray, "pairs width width"]:
+    """The tiles on and above the diagonal of a symmetric block, where `windows` says. Read-only.
+
+    Half the memory of the square: none is set to zero, or asked of the operating system, that no one reads.
+    """
     evaluate = _upper_tiny if len(padded_side.task) <= TINY else _upper_large
-    return np.asarray(evaluate(scalar, padded_side))[:n, :n]
+    return np.asarray(evaluate(scalar, padded_side))
 
 
-def pull(scalar: SteinKernel, padded_side: Side, cotangent: Float[np.ndarray, "n n"]) -> SteinKernel:
-    """The gradient in the kernel's parameters, given a symmetric cotangent whose upper triangle is read."""
+def windows(size: int) -> list[tuple[slice, slice]]:
+    """Rows and columns of each tile of a block of a padded size, in the order of `upper`."""
+    width = _width(size)
+    rows, columns = np.triu_indices(size // width)
+    return [(slice(i, i + width), slice(j, j + width)) for i, j in zip(rows * width, columns * width, strict=True)]
+
+
+def pull(scalar: SteinKernel, padded_side: Side, cotangent: Float[np.ndarray, "n n"]) -> list[np.ndarray]:
+    """The gradient's leaves in the kernel's parameters, given a symmetric cotangent whose upper triangle is read."""
     n, size = len(cotangent), len(padded_side.task)
     if size != n:
         padded = aligned_zeros(size)
@@ -45,7 +56,7 @@ def pull(scalar: SteinKernel, padded_side: Side, cotangent: Float[np.ndarray, "n
     if size > SMALL:
         cotangent = jax.device_put(cotangent, may_alias=True)  # in place; small ones are quicker copied
     evaluate = _pullback_tiny if size <= TINY else _pullback_large
-    return jax.tree.map(np.asarray, evaluate(scalar, padded_side, cotangent))
+    return [np.asarray(leaf) for leaf in jax.tree.leaves(evaluate(scalar, padded_side, cotangent))]
 
 
 def aligned_zeros(size: int) -> Float[np.ndarray, "size size"]:
@@ -73,34 +84,45 @@ def rectangle(kernel: SteinKernel | SteinSum, left: Side, right: Side) -> Float[
     return jax.lax.map(lambda part: kernel.block(part, right), strips).reshape(rows, -1)
 
 
-@partial(jax.jit, compiler_options=FAST_COMPILE)
+def compiled_fast(function: Callable) -> Callable:
+    """The function compiled with little optimisation, or as usual where this JAX does not know the options."""
+    fast, usual = jax.jit(function, compiler_options=FAST_COMPILE), jax.jit(function)
+
+    @wraps(function)
+    def call(*arguments):
+        try:
+            return fast(*arguments)
+        except jax.errors.JaxRuntimeError as error:
+            if "compile option" not in str(error):
+                raise
+            return usual(*arguments)
+
+    return call
+
+
+@compiled_fast
 def matrix(coregionalization: Coregionalization) -> Float[Array, "T T"]:
     """B of any form."""
     return coregionalization.matrix()
 
 
-@partial(jax.jit, compiler_options=FAST_COMPILE)
+@compiled_fast
 def pull_matrix(coregionalization: Coregionalization, slope: Float[Array, "T T"]):
     """The gradient in the parameters of B, given dL/dB."""
     return jax.vjp(lambda b: b.matrix(), coregionalization)[1](slope)[0]
 
 
-def _upper(term: SteinKernel, side: Side) -> Float[Array, "n n"]:
+def _upper(term: SteinKernel, side: Side) -> Float[Array, "pairs width width"]:
     size = side.points.shape[0]
     if size <= SMALL:
-        return term.block(side, side)
+        return term.block(side, side)[None]
     width = _width(size)
-
-    def fill(result: Array, pair: tuple[Array, Array]):
-        left, right = _tiles(side, pair, width)
-        return jax.lax.dynamic_update_slice(result, term.block(left, right), (pair[0] * width, pair[1] * width)), None
-
-    return jax.lax.scan(fill, jnp.zeros((size, size)), _tile_pairs(size // width, diagonal=True))[0]
+    return jax.lax.map(lambda pair: term.block(*_tiles(side, pair, width)), _tile_pairs(size // width, diagonal=True))
 
 
 def _pullback(term: SteinKernel, side: Side, cotangent: Float[Array, "n n"]) -> SteinKernel:
     size = side.points.shape[0]
-    width = size if size <= SMALL else _width(size)
+    width = _width(size)
     twice_above = jnp.asarray(2 * np.triu(np.ones((width, width)), 1) + np.eye(width))
 
     def pull(left: Side, right: Side, weights: Array) -> SteinKernel:
@@ -136,7 +158,9 @@ def diagonal(kernel: SteinKernel | SteinSum, side: Side) -> Float[Array, " n"]:
 
 
 def _width(size: int) -> int:
-    """Wide tiles where they fit: fewer, larger products."""
+    """The width of the tiles of a padded size: wide ones where they fit are fewer, larger products."""
+    if size <= SMALL:
+        return size
     return 2 * TILE if size % (2 * TILE) == 0 else TILE
 
 
@@ -163,5 +187,5 @@ def padded(side: Side) -> Side:
     return Side(*(np.concatenate([a, np.zeros((extra, *np.shape(a)[1:]), dtype=np.asarray(a).dtype)]) for a in side))
 
 
-_upper_tiny, _upper_large = jax.jit(_upper, compiler_options=FAST_COMPILE), jax.jit(_upper)
-_pullback_tiny, _pullback_large = jax.jit(_pullback, compiler_options=FAST_COMPILE), jax.jit(_pullback)
+_upper_tiny, _upper_large = compiled_fast(_upper), jax.jit(_upper)
+_pullback_tiny, _pullback_large = compiled_fast(_pullback), jax.jit(_pullback)
