@@ -16,9 +16,17 @@ from jaxtyping import Float
 from ..data import DIGITS, Coordinates, Prepared
 from ..kernels import Kernel
 from .design import Design
-from .families import CANDIDATES, change_family, one_function, scalar_model, separable_model, shared_and_own
+from .families import (
+    CANDIDATES,
+    change_family,
+    on_tasks,
+    one_function,
+    scalar_model,
+    separable_model,
+    shared_and_own,
+)
 from .kernel_fit import KernelFit, build_design
-from .model import Criterion
+from .model import Criterion, Model
 from .search import Found, refit, search
 
 #: Rows beyond which hyperparameters are chosen on a part of the data (the solution always uses all).
@@ -27,9 +35,12 @@ MOST_TUNING_ROWS = 1000
 #: Tasks whose scores are on average this many times smaller when fitted together clearly inform each other.
 CLEARLY_ALIKE = 2.0
 
+#: How much of a shared + own model is shared at first: this, or one minus this.
+MOSTLY = 0.99
+
 #: What a model of all tasks as one function may lag behind by in the score. A value left out is predicted from its
 #: neighbours, and says nothing about places where its own task has no points and another has.
-ONE_FUNCTION_CREDIT = 0.75
+ONE_FUNCTION_CREDIT = 0.25
 
 #: Evaluations for one task's own parameters from those of all tasks on the same points.
 FROM_POOLED = 25
@@ -70,7 +81,7 @@ def joint(prepared: Prepared, members: tuple[int, ...], own: dict[int, KernelFit
         replace(options, families=(best.found.family,)),
         {best.found.system: best.coordinates},
     )
-    own_part = _shared_and_own(best_of([best, *alike]), own, options)
+    own_part = _shared_and_own(best_of([best, *alike]), own, covariance, options)
     return [*separable, *map(_credited, alike), *own_part]
 
 
@@ -122,24 +133,33 @@ def _tuning_design(prepared: Prepared, members, coordinates: Coordinates, degree
     return build_design(prepared, members, coordinates, degree, pooled).rounded(DIGITS).thinned(MOST_TUNING_ROWS)
 
 
-def _shared_and_own(separable: KernelFit, own: dict[int, KernelFit], options: Options) -> list[KernelFit]:
+def _shared_and_own(
+    separable: KernelFit, own: dict[int, KernelFit], covariance: np.ndarray, options: Options
+) -> list[KernelFit]:
     """The shared + own model from two starts: almost all shared and, unless tasks are clearly alike, almost all own."""
-    members, found = separable.members, separable.found
-    design = _tuning_design(separable.prepared, members, separable.coordinates, 0, False)
-    own_models = [_own_start(separable, own[task], options).model for task in members]
-    alone = sum(own[task].found.score for task in members)
-    clearly_alike = found.score < alone - len(members) * np.log(CLEARLY_ALIKE)
-    fits = []
-    for shared_part in (0.99,) if clearly_alike else (0.99, 0.01):
-        start = shared_and_own(found.model, own_models, shared_part, 1 - shared_part)
-        fits.append(replace(separable, found=refit(found, design, start, options.criterion)))
-    return fits
+    mostly_shared = _mixed(separable, separable.found.model, own, MOSTLY, options)
+    alone = sum(own[task].found.score for task in separable.members)
+    if separable.found.score < alone - len(separable.members) * np.log(CLEARLY_ALIKE):
+        return [mostly_shared]
+    # Coordinates, family and the shape of what is shared are those of the task that is known best.
+    best = best_of([own[task] for task in separable.members])
+    coordinates = separable.prepared.coordinates(separable.members, best.found.system)
+    frame = replace(separable, coordinates=coordinates, found=best.found)
+    shared = on_tasks(best.found.model, covariance, [own[task].found.model for task in separable.members])
+    return [mostly_shared, _mixed(frame, shared, own, 1 - MOSTLY, options)]
 
 
-def _own_start(separable: KernelFit, own: KernelFit, options: Options) -> Found:
-    """One task's own kernel in the family and coordinates of the shared one."""
-    design = _tuning_design(separable.prepared, own.members, separable.coordinates, 0, False)
-    return refit(own.found, design, change_family(own.found.model, separable.found.family), options.criterion)
+def _mixed(frame: KernelFit, shared: Model, own: dict[int, KernelFit], part: float, options: Options) -> KernelFit:
+    """The shared + own model with this part shared at first, in the coordinates and family of a fit."""
+    design = _tuning_design(frame.prepared, frame.members, frame.coordinates, 0, False)
+    start = shared_and_own(shared, [_own_start(frame, own[task], options).model for task in frame.members], part)
+    return replace(frame, found=refit(frame.found, design, start, options.criterion))
+
+
+def _own_start(frame: KernelFit, own: KernelFit, options: Options) -> Found:
+    """One task's own kernel in the family and coordinates of another fit."""
+    design = _tuning_design(frame.prepared, own.members, frame.coordinates, 0, False)
+    return refit(own.found, design, change_family(own.found.model, frame.found.family), options.criterion)
 
 
 def _start_covariance(prepared: Prepared, members: tuple[int, ...]) -> Float[np.ndarray, "m m"]:

@@ -66,12 +66,18 @@ def one_function(tasks_covariance: Float[np.ndarray, "T T"]) -> Float[np.ndarray
     return (1 - ALMOST_ONE) * np.outer(sign, sign) + ALMOST_ONE * np.diag(spread**2)
 
 
-def shared_and_own(shared: Model, own: list[Model], shared_part: float, own_part: float) -> Model:
+def on_tasks(scalar: Model, tasks_covariance: Float[np.ndarray, "T T"], own: list[Model]) -> Model:
+    """B k(x, y) with the kernel of one task's model and the noise of each task's own."""
+    joint = eqx.tree_at(lambda s: s.kernel, scalar.kernel, Separable(Full(tasks_covariance), scalar.kernel.kernel))
+    return Model(joint, np.exp(np.concatenate([model.log_noise for model in own])))
+
+
+def shared_and_own(shared: Model, own: list[Model], shared_part: float) -> Model:
     """B k_0 + diag(k_t): the separable model and each task's own, weighted, as one start."""
     joint = _scale(shared.kernel, shared_part)
     terms = [joint]
     for task, model in enumerate(own):
-        term = _scale(model.kernel, own_part)
+        term = _scale(model.kernel, 1 - shared_part)
         terms.append(eqx.tree_at(lambda s: s.kernel, term, Own(term.kernel, task)))
     return eqx.tree_at(lambda m: m.kernel, shared, SteinSum(tuple(terms)))
 

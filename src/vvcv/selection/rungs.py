@@ -51,8 +51,8 @@ class Ladder:
         fits: Fits = {
             "cf": lambda: self._scalar_fits,
             "secf": lambda: self._scalar_semi_exact,
-            "vv": lambda: self._shared_by_all(self._joint_fits),
-            "vv-secf": lambda: self._shared_by_all(self._joint_semi_exact),
+            "vv": lambda: self._together_or_alone,
+            "vv-secf": lambda: dict.fromkeys(self._eligible, self._joint_semi_exact),
         }[method]()
         return [self._solved(method, fits.get(t, []), t) for t in range(len(self.prepared.tasks))]
 
@@ -232,6 +232,17 @@ class Ladder:
         own = {} if self._pooled else {task: best_of(fits) for task, fits in self._scalar_fits.items()}
         return joint(self.prepared, self._eligible, own, self.options)
 
+    @property
+    def _together_or_alone(self) -> Fits:
+        """The joint fits and, where tasks have points of their own, each task's independent ones: no task must share.
+
+        They are the shared + own model with nothing shared, in coordinates and of a family that suit the one task.
+        """
+        if self._pooled or len(self._eligible) == 1:
+            return dict.fromkeys(self._eligible, self._joint_fits)
+        joint = self._joint_fits
+        return {task: [*joint, *self._scalar_fits[task]] for task in self._eligible} if joint else {}
+
     @cached_property
     def _joint_semi_exact(self) -> list[KernelFit]:
         return self._with_polynomials(self._joint_fits)
@@ -239,9 +250,6 @@ class Ladder:
     def _with_polynomials(self, fits: list[KernelFit]) -> list[KernelFit]:
         degrees = semi_exact_degrees(fits[0]) if fits else []
         return [fit for degree in degrees for fit in semi_exact(fits, degree, self.options)]
-
-    def _shared_by_all(self, fits: list[KernelFit]) -> Fits:
-        return dict.fromkeys(self._eligible, fits)
 
 
 def semi_exact_degrees(fit: KernelFit) -> list[int]:
