@@ -12,6 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from .experiment import Cell, Published
+from .our_methods import NOTE, RUNGS
 from .results import Results
 
 #: Rows of the paper should lie within this many combined standard errors of the published numbers.
@@ -42,7 +43,7 @@ def error_table(results: Results) -> str:
     for method, about in results.methods.items():
         for cell in results.cells:
             errors = results.errors(method, cell)
-            if not len(errors):
+            if not len(errors) or np.isnan(errors).all():
                 continue
             mean, std_error = mean_and_error(errors)
             published = experiment.published(cell, method)
@@ -77,6 +78,8 @@ def command(results: Results) -> str:
 def remarks(results: Results) -> list[str]:
     """Which of text and program the numbers follow, and rows further than `LIMIT` from the published number."""
     lines = [*results.experiment.notes]
+    if set(RUNGS[1:]) & set(results.methods):
+        lines.append(NOTE)
     lines += [
         f"{results.methods[method].label} at {cell} lies {z:+.1f} combined standard errors from the published number."
         for method in results.methods
