@@ -1,6 +1,6 @@
 """Does a fit take the memory that `vvcv.memory` predicts? Peaks of whole estimates, each in a process of its own.
 
-    python benchmarks/trust/memory.py [--rows 500 2000 5000] [--methods cf auto] [--out benchmarks/trust/memory.json]
+    python benchmarks/trust/memory.py [--rows 500 2000 5000] [--cases "cf, one task" ...] [--out FILE]
 
 Measured: the largest resident memory of the process less what it has before the estimate, library and data included.
 Every evaluation of the objective takes the same memory, so three for each model will do.
@@ -30,19 +30,29 @@ def memory(field):
 
 tune = search.tune
 search.tune = lambda objective, start, tied, evaluations, floor: tune(objective, start, tied, 3, floor)
-rows, method = int(sys.argv[1]), sys.argv[2]
-x = np.random.default_rng(0).normal(size=(rows, 4))
-task = vvcv.Task(x, -x, np.exp(0.3 * x.sum(axis=1)) + np.abs(x[:, 0]))
+rows, method, count, rungs = int(sys.argv[1]), sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
+tasks = [
+    vvcv.Task(x, -x, np.exp(0.3 * x.sum(axis=1)) + np.abs(x[:, 0]) + t * np.cos(x[:, 1]))
+    for t, x in enumerate(np.random.default_rng(0).normal(size=(count, rows // count, 4)))
+]
 before = memory("VmRSS")
-vvcv.estimate(task, method)
-print(memory("VmHWM") - before, bytes_needed(rows, {"cf": 1, "secf": 2, "auto": 2}[method]))
+vvcv.estimate(tasks, method)
+print(memory("VmHWM") - before, bytes_needed(rows, rungs))
 """
 
+#: Method, tasks that share the rows, and rungs that solve a system of all rows (each task's own count for a part).
+CASES = {
+    "cf, one task": ("cf", 1, 1),
+    "auto, one task": ("auto", 1, 2),
+    "vv, two tasks": ("vv", 2, 2),
+    "auto, two tasks": ("auto", 2, 4),
+}
 
-def measure(rows: int, method: str) -> dict:
+
+def measure(rows: int, case: str) -> dict:
     """Measured and predicted peak in bytes, and their ratio."""
     started = time.perf_counter()
-    command = [sys.executable, "-c", MEASURE, str(rows), method]
+    command = [sys.executable, "-c", MEASURE, str(rows), *map(str, CASES[case])]
     result = subprocess.run(command, check=True, capture_output=True, text=True)
     measured, predicted = map(float, result.stdout.split())
     seconds = round(time.perf_counter() - started, 1)
@@ -53,15 +63,15 @@ def main() -> None:
     """Measure, print, record."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", nargs="*", type=int, default=[500, 2000, 5000])
-    parser.add_argument("--methods", nargs="*", default=["cf", "auto"], help="of cf, secf, auto")
+    parser.add_argument("--cases", nargs="*", default=list(CASES), choices=list(CASES))
     parser.add_argument("--out", type=Path, default=Path("benchmarks/trust/memory.json"))
     arguments = parser.parse_args()
     record = json.loads(arguments.out.read_text()) if arguments.out.exists() else {}
-    for method in arguments.methods:
+    for case in arguments.cases:
         for rows in arguments.rows:
-            found = record[f"{method}, N = {rows}"] = measure(rows, method)
+            found = record[f"{case}, N = {rows}"] = measure(rows, case)
             print(
-                f"{method:<6} N = {rows:<6} measured {found['measured'] / 1e6:7.0f} MB   predicted "
+                f"{case:<16} N = {rows:<6} measured {found['measured'] / 1e6:7.0f} MB   predicted "
                 f"{found['predicted'] / 1e6:7.0f} MB   ratio {found['ratio']:.2f}   {found['seconds']} s",
                 flush=True,
             )

@@ -11,6 +11,7 @@ from functools import wraps
 from typing import ParamSpec, TypeVar
 
 import jax
+import numpy as np
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -30,3 +31,13 @@ def float64(function: Callable[P, R]) -> Callable[P, R]:
             return function(*args, **kwargs)
 
     return in_double_precision
+
+
+def without_warnings() -> np.errstate:
+    """NumPy silent about overflow: numbers beyond float64 make a factorisation fail, and a search steps back from it.
+
+    >>> with without_warnings():
+    ...     float(np.float64(1e300) * 1e300)
+    inf
+    """
+    return np.errstate(over="ignore", invalid="ignore", divide="ignore")

@@ -89,19 +89,18 @@ def test_any_names_survive_the_table_the_page_and_the_file(names, seed):
         assert loaded.names == tuple(names) and str(loaded) == str(estimate)
 
 
-@settings(max_examples=max(EXAMPLES // 20, 3))
-@given(st.sampled_from(["cf", "secf", "vv", "vv-secf", "auto"]), st.integers(0, 10_000), st.data())
-def test_every_rung_is_finite_on_tiny_samples_of_any_magnitude(method, seed, data):
+@given(st.sampled_from(["cf", "secf", "vv", "vv-secf", "auto"]), st.integers(0, 10_000), st.integers(1, 3), st.data())
+def test_every_rung_is_finite_on_small_samples_of_any_magnitude(method, seed, d, data):
     rng = np.random.default_rng(seed)
     tasks = []
-    for n in data.draw(st.lists(st.integers(2, 8), min_size=1, max_size=2)):
+    for n in data.draw(st.lists(st.integers(2, 12), min_size=1, max_size=3)):
         unit, scale = data.draw(MAGNITUDES), data.draw(MAGNITUDES)
-        x = rng.standard_t(3, size=(n, 1)) * unit
+        x = rng.standard_t(3, size=(n, d)) * unit
         x = x[rng.integers(n, size=n)] if data.draw(st.booleans()) else x
         f = data.draw(st.sampled_from([np.sin, np.round, np.ones_like, np.exp]))(x[:, 0] / unit) * scale
         tasks.append(quietly(lambda x=x, f=f, unit=unit: Task(x, np.clip(-x / unit / unit, -1e149, 1e149), f)))
     if all(task is not None for task in tasks):
-        answered(lambda: vvcv.estimate(tasks, method, kernel="squared-exponential"))
+        answered(lambda: vvcv.estimate(tasks, method))
 
 
 @pytest.mark.hypothesis  # `make fuzz` runs it too, over more calls
@@ -113,7 +112,7 @@ def test_memory_stays_flat_over_many_calls():
     def calls(count):
         for _ in range(count):
             x = rng.normal(size=(int(rng.integers(2, 60)), int(rng.integers(1, 4))))
-            str(vvcv.estimate(Task(x, -x, rng.normal(size=len(x))), "zv" if len(x) > 9 else "mc"))
+            str(vvcv.estimate(Task(x, -x, rng.normal(size=len(x))), "zv" if len(x) > 9 else "auto"))
         gc.collect()
         status = Path("/proc/self/status").read_text()
         return int(status.split("VmRSS:")[1].split()[0]) / 1024

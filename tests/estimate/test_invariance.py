@@ -130,11 +130,14 @@ def with_threads(count, call):
         return call()
 
 
-def test_one_thread_or_many_give_the_same_estimate(monkeypatch):
+@pytest.mark.parametrize("method", ["zv", "cf"])
+def test_one_thread_or_many_give_the_same_estimate(monkeypatch, method):
     monkeypatch.setattr(threads, "SMALL_SYSTEM", 0)  # the library itself would take one thread for so few rows
-    x = np.random.default_rng(5).normal(size=(400, 4))
+    x = np.random.default_rng(5).normal(size=(300, 4))
     task = Task(x, -x, low(x) + np.abs(x[:, 1]))
-    one, many = (with_threads(count, lambda: vvcv.estimate(task, "zv")) for count in (1, 2))
+    one, many = (
+        with_threads(count, lambda: vvcv.estimate(task, method, kernel="squared-exponential")) for count in (1, 2)
+    )
     assert abs(one.mean[0] - many.mean[0]) <= 1e-7 * task.values.std()
     assert abs(one.std_error[0] - many.std_error[0]) <= 1e-7 * task.values.std()
 

@@ -11,7 +11,7 @@ from numpy.linalg import LinAlgError
 
 from ..data import Prepared, Task, Tasks, as_tasks, require
 from ..kernels import Kernel, as_kernel
-from ..precision import float64
+from ..precision import float64, without_warnings
 from ..selection.answers import Answer, combine, weigh
 from ..selection.exact import Options
 from ..selection.families import CANDIDATES, FAMILIES
@@ -85,7 +85,8 @@ def compare(
     ladder = Ladder(Prepared.of(tasks), _options(kernel, criterion, order))
     require(on_interrupt in ("raise", "best"), f"on_interrupt must be 'raise' or 'best', but is {on_interrupt!r}.")
     rows = max(tasks.sizes) if tasks.share_points else sum(tasks.sizes)
-    with threads_for(rows), interruptible(keep_best=on_interrupt == "best") as interruption:
+    keep_best = on_interrupt == "best"
+    with threads_for(rows), without_warnings(), interruptible(keep_best=keep_best) as interruption:
         try:
             estimates = {method: _climb(ladder, method) for method in methods}
         except LinAlgError as error:

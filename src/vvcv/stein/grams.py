@@ -15,7 +15,7 @@ import numpy as np
 from jaxtyping import Float
 
 from ..kernels import Coregionalization, Own, Separable, Side
-from ..precision import float64
+from ..precision import float64, without_warnings
 from . import small, tiles
 from .kernel import SteinKernel, SteinSum, stein_terms, with_kernel
 
@@ -72,6 +72,7 @@ class Gram:
         return self.with_pullback(kernel)[0]
 
     @float64
+    @without_warnings()
     def with_pullback(self, kernel):
         """The upper matrix and the map from a symmetric cotangent (upper triangle read) to the kernel's gradient."""
         _check_tasks(kernel, self.side)
@@ -80,6 +81,7 @@ class Gram:
             pulls.append(self._add_separable(result, term) if _is_separable(term) else self._add_scalar(result, term))
 
         @float64
+        @without_warnings()
         def pull_all(cotangent: Float[np.ndarray, "N N"]):
             gradients = tuple(pull(cotangent) for pull in pulls)
             return jax.tree.unflatten(jax.tree.structure(kernel), jax.tree.leaves(gradients))
