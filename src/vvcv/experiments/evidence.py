@@ -86,8 +86,9 @@ class Evidence(Experiment):
         for ax in axes[2:]:
             ax.sharey(axes[1])
         for ax, (method, about) in zip(axes[1:], results.methods.items(), strict=True):
-            estimates = [results.answers(method, cell)[:, 0] for cell in results.cells]
-            box = ax.boxplot(estimates, patch_artist=True, tick_labels=[str(c["samples"]) for c in results.cells])
+            done = [cell for cell in results.cells if results.rows(method, cell)]  # all, once the run is complete
+            estimates = [results.answers(method, cell)[:, 0] for cell in done]
+            box = ax.boxplot(estimates, patch_artist=True, tick_labels=[str(cell["samples"]) for cell in done])
             for patch in box["boxes"]:
                 patch.set(facecolor=colour(method), alpha=0.6)
             ax.axhline(van_der_pol.EXACT_LOG_EVIDENCE, color="k", lw=1)

@@ -45,7 +45,7 @@ def _task(name: str, offered: Sequence[Promised]) -> str:
         [RUNGS.get(p.method, p.method), *with_error(p.mean, p.std_error), f"{p.weight:.2f}", p.kernel]
         for p in sorted(offered, key=lambda p: -p.weight)
     ]
-    table = simple_table(["rung", "estimate", "promised error", "weight", "chosen"], rows)
+    table = simple_table(["rung", "estimate", "promised error", "weight", "chosen"], rows, words=["chosen"])
     return f"{name}: {_reason(offered)}\n{table}"
 
 

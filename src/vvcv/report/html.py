@@ -21,7 +21,9 @@ table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th, td { padding: .25rem .8rem; text-align: right; border-bottom: 1px solid #ddd; }
 th:first-child, td:first-child, .text { text-align: left; }
 .wide, pre { overflow-x: auto; }
-td:first-child, .text { white-space: nowrap; }
+pre { font-size: .8rem; }
+td { white-space: nowrap; }
+td.text { white-space: normal; min-width: 4rem; }
 .error, .warning { border-left: .3rem solid #c62828; background: #fdecea; padding: .4rem .8rem; margin: .5rem 0; }
 .warning { border-color: #ef8f00; background: #fff6e5; }
 .note, .ok, .remark { color: #555; }
@@ -56,7 +58,7 @@ def html_report(
         *(_paragraph(alarm, alarm.partition(":")[0]) for alarm in alarms),
         _table(names, columns),
         _paragraph("; ".join(remarks), "remark"),
-        f"<pre>{_text(explanation, lines=True)}</pre>" if explanation else "",
+        *map(_explained, explanation.split("\n\n") if explanation else []),
         _picture(names, columns, exact),
         "<h2>Checks</h2>" if quiet else "",
         *(_paragraph(finding.sentence, finding.severity) for finding in quiet),
@@ -101,6 +103,12 @@ def _picture(names: Sequence[str], columns: Mapping[str, np.ndarray], exact: Any
         return _paragraph(f"No picture: {error}", "note")
     more = f"The first {MOST_ROWS} of {len(names)} tasks." if len(names) > MOST_ROWS else ""
     return f"<figure>{drawn}</figure>" + (_paragraph(more, "note") if more else "")
+
+
+def _explained(block: str) -> str:
+    """One task's choice: a sentence that wraps, and the rungs in columns."""
+    sentence, _, rungs = block.partition("\n")
+    return _paragraph(sentence, "remark") + f"\n<pre>{_text(rungs, lines=True)}</pre>"
 
 
 def _paragraph(text: str, kind: str) -> str:

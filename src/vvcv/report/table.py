@@ -59,11 +59,11 @@ def render(grid: Table) -> str:
     return "\n".join(line.rstrip() for line in text.getvalue().splitlines())
 
 
-def simple_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Rows of text under a header, the first column left-aligned."""
+def simple_table(header: Sequence[str], rows: Sequence[Sequence[str]], words: Sequence[str] = ()) -> str:
+    """Rows of text under a header; the first column and those that hold `words` are left-aligned, numbers right."""
     grid = Table(box=None, pad_edge=False, header_style="bold")
     for i, name in enumerate(header):
-        grid.add_column(name, justify="left" if i == 0 else "right")
+        grid.add_column(name, justify="left" if i == 0 or name in words else "right")
     for row in rows:
         grid.add_row(*(escape(cell) for cell in row))
     return render(grid)

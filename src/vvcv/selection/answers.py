@@ -1,6 +1,6 @@
 """What a fit says about one task, and one answer out of several: weighted by how well each has shown itself.
 
-    s_k = sqrt(promised error * root mean square of the left-out residuals),   w_k ~ s_k^-8,   v_k ~ s_k^-2.5
+    s_k = sqrt(promised error * root mean square of the left-out residuals),   w_k ~ s_k^-8,   v_k ~ s_k^-2
 
     mean = sum_k w_k m_k,   std_error^2 = sum_k v_k (e_k^2 + (m_k - mean)^2)
 
@@ -19,13 +19,17 @@ from jaxtyping import Float
 Variate = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 #: How sharply weights fall with the score: of the mean, and of the doubt about it.
-SHARPNESS, DOUBT = 8.0, 2.5
+SHARPNESS, DOUBT = 8.0, 2.0
 
 #: Weights below this are left out: they would cost an evaluation of the variate and change nothing.
 NEGLIGIBLE = 1e-4
 
 #: Squared distance from the plain average, in its own errors, that no one wonders at (5 % of right answers exceed it).
 UNREMARKABLE = 4.0
+
+#: What a squared distance beyond that costs in the score: enough to doubt a sharp answer, too little to refuse one
+#: because the sample has missed a tail.
+PRICE = 0.125
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +68,7 @@ def contradiction(mean: float, plain: Answer, skewness: float = 0.0) -> float:
         t + g t^2 / (3 sqrt n) + g^2 t^3 / (27 n) + g / (6 sqrt n),   g the skewness of the values
 
     >>> plain = Answer("mc", 0.0, 0.1, 0.0, 50.0, np.subtract, "")
-    >>> contradiction(1.0, plain) > 10 > contradiction(1.0, plain, skewness=3.0)
+    >>> contradiction(1.0, plain) > 5 > contradiction(1.0, plain, skewness=3.0)
     True
     """
     if plain.std_error <= 0:
@@ -72,7 +76,7 @@ def contradiction(mean: float, plain: Answer, skewness: float = 0.0) -> float:
     t, bend = (plain.mean - mean) / plain.std_error, skewness / (3 * np.sqrt(plain.freedom + 1))
     corrected = t + bend * t**2 + (bend * t) ** 2 * t / 3 + bend / 2
     distance = (plain.freedom + 1) * np.log1p(corrected**2 / plain.freedom)
-    return max(0.0, float(distance) - UNREMARKABLE) / UNREMARKABLE
+    return PRICE * max(0.0, float(distance) - UNREMARKABLE)
 
 
 def weigh(scores: Sequence[float], sharpness: float = SHARPNESS) -> Float[np.ndarray, " k"]:
