@@ -53,7 +53,7 @@ def main() -> None:
     """Print the table and the two ratios."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=40)
-    parser.add_argument("--first-seed", type=int, default=7000)
+    parser.add_argument("--first-seed", type=int, default=8000)
     parser.add_argument("--out", type=Path, default=Path("benchmarks/transfer.json"))
     arguments = parser.parse_args()
     rows, record = [], {}
