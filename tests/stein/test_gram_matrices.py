@@ -7,7 +7,7 @@ from jax.flatten_util import ravel_pytree
 from kernel_registry import TWO_DIMENSIONS, cases
 
 from vvcv.kernels import Diagonal, Full, General, LowRank, Matern, Own, Separable, Side, SquaredExponential
-from vvcv.stein import Gram, SteinKernel, SteinSum, diagonal, gram, pullback, small
+from vvcv.stein import Gram, SteinKernel, SteinSum, diagonal, gram, pullback, small, tiles
 
 B = np.array([[1.0, 0.6, -0.2], [0.6, 2.0, 0.3], [-0.2, 0.3, 0.5]])
 
@@ -153,3 +153,14 @@ def test_small_matrices_and_their_gradients_are_those_of_compiled_code(kernel, a
     compiled = gram(term, side), ravel_pytree(pullback(term, side, cotangent))[0]
     np.testing.assert_allclose(here[0], compiled[0], rtol=1e-11, atol=1e-12)
     np.testing.assert_allclose(here[1], compiled[1], rtol=1e-10, atol=1e-10)
+
+
+def test_a_jax_that_does_not_know_our_compile_options_compiles_as_usual(monkeypatch):
+    monkeypatch.setattr(tiles, "FAST_COMPILE", {"xla_option_of_another_version": True})
+    assert float(tiles.compiled_fast(lambda x: x + 1.0)(1.0)) == 2.0
+
+    def broken(x):
+        raise ValueError("mistake of ours")
+
+    with pytest.raises(ValueError, match="mistake of ours"):
+        tiles.compiled_fast(broken)(1.0)
