@@ -35,6 +35,8 @@ def example(count: int = len(NAMES), seed: int = 0) -> Estimate:
         names=NAMES[:count],
         mean=mean,
         std_error=error,
+        model_std_error=error / 2,
+        cross_fitted_std_error=error / 3,
         method="auto",
         methods=("cf",) * count,
         monte_carlo=MonteCarlo(plain, plain_error),
@@ -44,7 +46,7 @@ def example(count: int = len(NAMES), seed: int = 0) -> Estimate:
         seconds=0.1 + 0.2,
         share_points=False,
         freedom=rng.random(count),
-        promises=((Promise("cf", "matern-5/2", 0.1 + 0.2, 1e-300, 1.0),),) * count,
+        promises=((Promise("cf", "matern-5/2", 0.1 + 0.2, 1e-300, 1e-301, 1e-302, 1.0),),) * count,
         control_variate=len,
     )
 

@@ -9,24 +9,25 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 from .validation import require
 
 
 class Distinct(NamedTuple):
-    """Distinct rows of one task: mean value and multiplicity of each."""
+    """Distinct rows of one task: mean value and multiplicity of each, and which of them every row given is."""
 
     points: Float[np.ndarray, "n d"]
     scores: Float[np.ndarray, "n d"]
     values: Float[np.ndarray, " n"]
     multiplicity: Float[np.ndarray, " n"]
+    row: Int[np.ndarray, " N"]
 
 
 def merge_duplicates(points: np.ndarray, scores: np.ndarray, values: np.ndarray, name: str = "") -> Distinct:
     """Merge rows with equal points, in lexicographic order of the points (so that input order cannot matter).
 
-    >>> merge_duplicates(np.array([[1.], [0.], [1.]]), np.array([[-1.], [0.], [-1.]]), np.array([5., 2., 7.]))[2:]
+    >>> merge_duplicates(np.array([[1.], [0.], [1.]]), np.array([[-1.], [0.], [-1.]]), np.array([5., 2., 7.]))[2:4]
     (array([2., 6.]), array([1., 2.]))
     """
     distinct, first, inverse, counts = np.unique(
@@ -35,7 +36,7 @@ def merge_duplicates(points: np.ndarray, scores: np.ndarray, values: np.ndarray,
     inverse = inverse.reshape(-1)
     _check_scores(scores, first, inverse, name)
     sums = np.bincount(inverse, weights=values - values.mean())
-    return Distinct(distinct, scores[first], values.mean() + sums / counts, counts.astype(float))
+    return Distinct(distinct, scores[first], values.mean() + sums / counts, counts.astype(float), inverse)
 
 
 def _check_scores(scores: np.ndarray, first: np.ndarray, inverse: np.ndarray, name: str) -> None:

@@ -106,6 +106,8 @@ def _climb(ladder: Ladder, method: str) -> Estimate:
         names=tasks.names,
         mean=np.array([answer.mean for answer in chosen]),
         std_error=np.array([answer.std_error for answer in chosen]),
+        model_std_error=np.array([answer.model_error for answer in chosen]),
+        cross_fitted_std_error=np.array([answer.cross_fitted_error for answer in chosen]),
         method=method,
         methods=tuple(answer.method for answer in chosen),
         monte_carlo=MonteCarlo(np.array([a.mean for a in plain]), np.array([a.std_error for a in plain])),
@@ -123,7 +125,15 @@ def _climb(ladder: Ladder, method: str) -> Estimate:
 def _promises(offered: list[Answer]) -> tuple[Promise, ...]:
     weights = weigh([answer.score for answer in offered])
     return tuple(
-        Promise(answer.method, answer.description, answer.mean, answer.std_error, float(weight))
+        Promise(
+            answer.method,
+            answer.description,
+            answer.mean,
+            answer.std_error,
+            answer.model_error,
+            answer.cross_fitted_error,
+            float(weight),
+        )
         for answer, weight in zip(offered, weights, strict=True)
     )
 

@@ -36,6 +36,8 @@ class Promise:
     kernel: str
     mean: float
     std_error: float
+    model_std_error: float
+    cross_fitted_std_error: float
     weight: float
 
 
@@ -71,11 +73,16 @@ class Estimate:
 
     `method` is what was asked for, `methods` the rung that gave each task's numbers, `kernel` its description;
     `check` is what `vvcv.check` found in the data, `mixing` whether chains have mixed.
+
+    `std_error` is the error bar that covers. Beside it stand `model_std_error`, what the heaviest model believes, and
+    `cross_fitted_std_error`, the Monte Carlo error of what it leaves of values it has not seen.
     """
 
     names: tuple[str, ...]
     mean: Float[np.ndarray, " T"]
     std_error: Float[np.ndarray, " T"]
+    model_std_error: Float[np.ndarray, " T"]
+    cross_fitted_std_error: Float[np.ndarray, " T"]
     method: str
     methods: tuple[str, ...]
     monte_carlo: MonteCarlo
@@ -114,6 +121,8 @@ class Estimate:
         return {
             "mean": self.mean,
             "std_error": self.std_error,
+            "model_std_error": self.model_std_error,
+            "cross_fitted_std_error": self.cross_fitted_std_error,
             "monte_carlo_mean": self.monte_carlo.mean,
             "monte_carlo_std_error": self.monte_carlo.std_error,
             "gain": self.gain,

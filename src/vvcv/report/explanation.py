@@ -32,6 +32,10 @@ class Promised(Protocol):
     @property
     def std_error(self) -> float: ...
     @property
+    def model_std_error(self) -> float: ...
+    @property
+    def cross_fitted_std_error(self) -> float: ...
+    @property
     def weight(self) -> float: ...
 
 
@@ -42,10 +46,18 @@ def explain(names: Sequence[str], promises: Sequence[Sequence[Promised]]) -> str
 
 def _task(name: str, offered: Sequence[Promised]) -> str:
     rows = [
-        [RUNGS.get(p.method, p.method), *with_error(p.mean, p.std_error), f"{p.weight:.2f}", p.kernel]
+        [
+            RUNGS.get(p.method, p.method),
+            *with_error(p.mean, p.std_error),
+            f"{p.model_std_error:.2g}",
+            f"{p.cross_fitted_std_error:.2g}",
+            f"{p.weight:.2f}",
+            p.kernel,
+        ]
         for p in sorted(offered, key=lambda p: -p.weight)
     ]
-    table = simple_table(["rung", "estimate", "promised error", "weight", "chosen"], rows, words=["chosen"])
+    header = ["rung", "estimate", "promised error", "the model's", "cross-fitted", "weight", "chosen"]
+    table = simple_table(header, rows, words=["chosen"])
     return f"{name}: {_reason(offered)}\n{table}"
 
 

@@ -36,7 +36,8 @@ PRICE = 0.125
 class Answer:
     """What one fit says about one task: the mean, its standard error with degrees of freedom, the variate, a score.
 
-    The score is the logarithm of s above: less is better.
+    The score is the logarithm of s above: less is better. Beside the error bar stand what the model alone claims, and
+    the Monte Carlo error of the residuals that are left when every value is predicted from the others (cross-fitted).
     """
 
     method: str
@@ -46,6 +47,8 @@ class Answer:
     freedom: float
     variate: Variate
     description: str
+    model_error: float = np.nan
+    cross_fitted_error: float = np.nan
     weight: float = 1.0
 
 
@@ -113,6 +116,8 @@ def combine(answers: Sequence[Answer]) -> Answer:
         sum(part.weight * part.freedom for part in parts),
         best.variate if len(parts) == 1 else _sum_of(parts),
         best.description,
+        best.model_error,
+        best.cross_fitted_error,
     )
 
 

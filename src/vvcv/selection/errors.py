@@ -30,6 +30,7 @@ class Errors:
     z: Float[np.ndarray, " T"]
     left_out: Float[np.ndarray, " T"]
     jackknife: Float[np.ndarray, " T"]
+    residual: Float[np.ndarray, N * m]
 
     @classmethod
     def of(cls, system: DenseSystem, design: Design, tuned: int) -> Errors:
@@ -44,6 +45,7 @@ class Errors:
             z=np.sqrt(design.task_means(residual**2 / variance)),
             left_out=np.sqrt(design.task_means(residual**2)),
             jackknife=hidden * np.sqrt(moved[0] if shared else moved),
+            residual=residual,
         )
 
     @property

@@ -67,6 +67,16 @@ class KernelFit:
         """Standard errors of the means: the jackknife's or the model's, whichever is larger (`errors`)."""
         return self._scale * self._errors.std_error
 
+    @property
+    def model_error(self) -> Float[np.ndarray, " m"]:
+        """What the model believes the means may be off by: the square root of the diagonal of cov beta."""
+        return self._scale * self._errors.model * np.ones(len(self.members))
+
+    def left_out(self, member: int) -> Float[np.ndarray, " n"]:
+        """Residuals of one member's values, each predicted from all others."""
+        residual, rows = self._errors.residual, self.design.side.task == member
+        return self._scale[member] * (residual[:, member] if self.pooled else residual[rows])
+
     @cached_property
     def scores(self) -> Float[np.ndarray, " m"]:
         """By what the members' answers are weighed against others (`answers`)."""

@@ -32,6 +32,7 @@ class PolynomialFit:
     std_error: float
     freedom: int
     coefficients: Float[np.ndarray, " q"]
+    model_error: float
     leave_one_out: Float[np.ndarray, " n"]
 
     @property
@@ -65,6 +66,9 @@ def fit_polynomials(prepared: Prepared, members: tuple[int, ...], degree: int) -
     # beta = first row of r^-1 q' root: the weight of every value in the mean.
     weights = q @ solve_triangular(r, np.eye(len(r)))[0] * root
     errors = np.sqrt(np.sum((weights[:, None] * left_out) ** 2, axis=0))
+    # What least squares believes: residuals of one variance, independent.
+    spread = np.sqrt(np.sum((root[:, None] * (values - columns @ solution)) ** 2, axis=0) / (n - columns.shape[1]))
+    believed = spread * np.linalg.norm(weights / root)
     return [
         PolynomialFit(
             coordinates=coordinates,
@@ -74,6 +78,7 @@ def fit_polynomials(prepared: Prepared, members: tuple[int, ...], degree: int) -
             std_error=float(prepared.scale[t] * errors[i]),
             freedom=max(n - columns.shape[1], 1),
             coefficients=prepared.scale[t] * solution[1:, i],
+            model_error=float(prepared.scale[t] * believed[i]),
             leave_one_out=prepared.scale[t] * left_out[:, i],
         )
         for i, t in enumerate(members)

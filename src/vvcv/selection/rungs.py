@@ -129,7 +129,7 @@ class Ladder:
             left_out = self.prepared.scale[t] * task.size / max(task.size - 1, 1)
             score = float(score_of(np.array(error), np.array(left_out)))
             freedom = max(effective_size(task.values, task.chains) - 1, 1.0)
-            answers.append(Answer("mc", mean, error, score, freedom, _zero, "plain average"))
+            answers.append(Answer("mc", mean, error, score, freedom, _zero, "plain average", error, error))
         return answers
 
     @cached_property
@@ -153,6 +153,8 @@ class Ladder:
             fit.freedom,
             fit.variate,
             f"polynomial of degree {fit.degree}",
+            fit.model_error,
+            self._cross_fitted(fit.leave_one_out, task),
         )
 
     def _solved(self, method: str, fits: list[KernelFit], task: int) -> list[Answer]:
@@ -178,7 +180,15 @@ class Ladder:
             fit.freedom,
             lambda points, scores: fit.variate(points, scores, member),
             _describe(fit),
+            float(fit.model_error[member]),
+            self._cross_fitted(fit.left_out(member), task),
         )
+
+    def _cross_fitted(self, left_out: Float[np.ndarray, " n"], task: int) -> float:
+        """The Monte Carlo error of left-out residuals, in the order of the rows given and as effective as they are."""
+        rows = self.prepared.tasks[task]
+        residuals = left_out[self.prepared.distinct[task].row]
+        return float(np.std(residuals) / np.sqrt(effective_size(residuals, rows.chains)))
 
     def _contradiction(self, mean: float, task: int) -> float:
         return contradiction(mean, self.plain[task], self._skewness[task])
