@@ -14,7 +14,7 @@ from jaxtyping import Float
 from scipy import integrate, stats
 
 import vvcv
-from vvcv.problems import borehole, step
+from vvcv.problems import step
 
 Function = Callable[[np.ndarray], np.ndarray]
 
@@ -64,12 +64,6 @@ def _smooth() -> list[Problem]:
             smooth=True,
         ),
         _one("smooth, logistic target", Logistic(), 60, lambda x: np.cos(x[:, 0]), np.pi / np.sinh(np.pi), smooth=True),
-        Problem(
-            "smooth, borehole 8-d",
-            _separate([(borehole, 50, borehole.low), (borehole, 50, borehole.high)]),
-            np.array([borehole.EXACT_LOW, borehole.EXACT_HIGH]),
-            smooth=True,
-        ),
         Problem(
             "smooth, shared points", _shared, np.array([np.exp(0.125), np.exp(-0.5), 2.0, _gauss(_bump) ** 2]), True
         ),

@@ -31,8 +31,8 @@ def example(seed: int, count: int = 40) -> Estimate:
     names = tuple(f"<b>task</b> [{t}] \N{GREEK SMALL LETTER PI}" for t in range(count))
     mean, error, plain, plain_error = rng.random((4, count))
     return Estimate(
-        names, mean, error, error, error, f"seed {seed}", ("cf",) * count, MonteCarlo(plain, plain_error), np.eye(count),
-        ("matern-5/2",) * count, (10,) * count, 0.5, False, np.ones(count), ((),) * count, None,
+        names, mean, error, error, error, f"seed {seed}", ("cf",) * count, MonteCarlo(plain, plain_error),
+        np.eye(count), ("matern-5/2",) * count, (10,) * count, 0.5, False, np.ones(count), ((),) * count, None,
     )  # fmt: skip
 
 

@@ -1,7 +1,7 @@
 """Does an estimate ever hurt, and do its intervals cover? Replications of every problem of `problems.py`.
 
     python benchmarks/trust/suite.py [--problems NAME ...] [--methods auto cf ...] [--replications 200]
-                                     [--first-seed 1000] [--jobs 2] [--redo auto] [--store FILE] [--out FILE]
+                                     [--first-seed 11000] [--jobs 2] [--redo auto] [--store FILE] [--out FILE]
 
 Every replication is appended to the store (one line of JSON each), so that a run can be stopped and taken up again,
 and methods, problems and seeds added later; `--redo` forgets what is stored of some methods. The table compares root
@@ -96,7 +96,7 @@ def main() -> None:
     parser.add_argument("--problems", nargs="*", default=[], help="parts of names; all problems by default")
     parser.add_argument("--methods", nargs="*", default=[*RUNGS, "auto"])
     parser.add_argument("--replications", type=int, default=200)
-    parser.add_argument("--first-seed", type=int, default=1000)
+    parser.add_argument("--first-seed", type=int, default=11000)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--redo", nargs="*", default=[], help="methods whose stored replications are forgotten")
     parser.add_argument("--store", type=Path, default=Path("build/trust/suite.jsonl"))

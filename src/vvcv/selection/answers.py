@@ -1,6 +1,6 @@
 """What a fit says about one task, and one answer out of several: weighted by how well each has shown itself.
 
-    s_k = sqrt(promised error * root mean square of the left-out residuals),   w_k ~ s_k^-8,   v_k ~ s_k^-2
+    s_k = sqrt(promised error * root mean square of the left-out residuals),   w_k ~ s_k^-8,   v_k ~ s_k^-2.25
 
     mean = sum_k w_k m_k,   std_error^2 = sum_k v_k (e_k^2 + (m_k - mean)^2)
 
@@ -19,7 +19,7 @@ from jaxtyping import Float
 Variate = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 #: How sharply weights fall with the score: of the mean, and of the doubt about it.
-SHARPNESS, DOUBT = 8.0, 2.0
+SHARPNESS, DOUBT = 8.0, 2.25
 
 #: Weights below this are left out: they would cost an evaluation of the variate and change nothing.
 NEGLIGIBLE = 1e-4
