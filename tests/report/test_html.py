@@ -80,7 +80,7 @@ def test_a_loaded_estimate_reports_the_same_page(estimate, page, tmp_path):
 
 
 def test_without_matplotlib_the_page_has_no_picture_but_says_so(estimate, monkeypatch, tmp_path):
-    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     estimate.report(tmp_path / "r.html")
     read = Page((tmp_path / "r.html").read_text(encoding="utf-8"))
     assert "svg" not in read.tags and "vvcv[plot]" in read.text

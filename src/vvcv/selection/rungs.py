@@ -102,7 +102,7 @@ class Ladder:
         return (
             f"method {method!r} needs more points than task {name!r} has: {n} distinct points in dimension "
             f"{self.prepared.tasks.dimension} (kernels need {FEWEST_POINTS}, polynomials more than their "
-            "coefficients). Add points, or use 'auto'."
+            "coefficients, and beside a kernel three times as many). Add points, or use 'auto'."
         )
 
     def _rows(self, method: str, task: int) -> int:
@@ -263,10 +263,13 @@ class Ladder:
 
 
 def semi_exact_degrees(fit: KernelFit) -> list[int]:
-    """Degrees whose columns leave at least half of every task's points to the kernel."""
+    """Degrees whose columns leave at least two thirds of every task's points to the kernel.
+
+    With more columns a task of few points hardly learns from others, and its few residuals claim too much.
+    """
     smallest = min(len(fit.prepared.distinct[t].values) for t in fit.members)
     dimension = fit.prepared.tasks.dimension
-    return [degree for degree in (1, 2) if count_features(dimension, degree) + 1 <= smallest // 2]
+    return [degree for degree in (1, 2) if count_features(dimension, degree) + 1 <= smallest // 3]
 
 
 def _describe(fit: KernelFit) -> str:
