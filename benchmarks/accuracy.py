@@ -3,7 +3,7 @@
     python benchmarks/accuracy.py [--quick] [--methods auto vv] [--first-seed 8000]
 
 Mean absolute error of the high-fidelity mean (borehole, step), sum of squared errors (synthetic). How models are
-searched and weighed was settled on other seeds and other problems.
+searched and weighed was settled on other seeds.
 """
 
 from __future__ import annotations

@@ -41,10 +41,6 @@ class Radial(Kernel):
         """The j-th derivative of phi at s >= 0 (terms singular at s = 0 read 0 there: they meet vanishing factors)."""
         raise NotImplementedError
 
-    def profiles(self, count: int, s: Float[np.ndarray, ...]) -> list[Float[np.ndarray, ...]]:
-        """The first derivatives of phi, from the 0-th on, in plain NumPy."""
-        return [np.asarray(self.profile(j, jnp.asarray(s))) for j in range(count)]
-
     def __call__(self, x: Float[Array, " d"], y: Float[Array, " d"]) -> Float[Array, ""]:
         return self.profile(0, jnp.sum(((x - y) * jnp.exp(-self.log_lengthscale)) ** 2))
 
@@ -69,6 +65,7 @@ class SquaredExponential(Radial):
         return (-0.5) ** j * jnp.exp(-0.5 * s)
 
     def profiles(self, count: int, s: Float[np.ndarray, ...]) -> list[Float[np.ndarray, ...]]:
+        """The profile and its first derivatives in plain NumPy, for `stein.small`."""
         value = np.exp(-0.5 * s)
         return [(-0.5) ** j * value for j in range(count)]
 
@@ -104,6 +101,7 @@ class Matern(Radial):
         return _matern_profile(self.nu, j, s)
 
     def profiles(self, count: int, s: Float[np.ndarray, ...]) -> list[Float[np.ndarray, ...]]:
+        """The profile and its first derivatives in plain NumPy, for `stein.small`."""
         z, p = np.sqrt(2 * self.nu * s), int(self.nu - 0.5)
         value = np.exp(-z) / AT_ZERO[p]
         return [(-self.nu) ** j * value * _reverse_bessel(p - j, z, np) for j in range(count)]

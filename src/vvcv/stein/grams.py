@@ -1,7 +1,8 @@
 """Gram matrices of matrix-valued Stein kernels and their pullbacks.
 
 A matrix-valued kernel is assembled from scalar ones, block by block of tasks: B_tt' times the scalar kernel, or one
-task's block alone. So only scalar kernels are compiled (`tiles`), and nearly equal shapes share one compilation.
+task's block alone. So only scalar kernels are compiled (`tiles`), nearly equal shapes share one compilation, and small
+matrices of the usual kernels need none (`small`).
 """
 
 from __future__ import annotations
