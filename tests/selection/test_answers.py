@@ -28,6 +28,11 @@ def test_disagreement_widens_the_error_bar_and_agreement_does_not():
     assert torn.mean == pytest.approx(1.0) and torn.std_error > 1.0
 
 
+def test_error_bars_whose_squares_exceed_every_float_are_combined():
+    large = combine([answer(1e160, 3e160, 0.0), answer(9e160, 3e160, 0.0)])
+    assert large.mean == pytest.approx(5e160) and large.std_error == pytest.approx(5e160)
+
+
 def test_a_rival_with_little_weight_still_casts_doubt():
     alone = combine([answer(0.0, 0.1, 0.0)])
     doubted = combine([answer(0.0, 0.1, 0.0), answer(1.0, 0.3, 1.0)])

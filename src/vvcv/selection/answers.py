@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from math import hypot
 
 import numpy as np
 from jaxtyping import Float
@@ -107,11 +108,11 @@ def combine(answers: Sequence[Answer]) -> Answer:
     best = max(parts, key=lambda part: part.weight)
     # Differences from the best, so that the last digits of large means survive.
     mean = best.mean + sum(part.weight * (part.mean - best.mean) for part in parts)
-    variance = sum(v * (a.std_error**2 + (a.mean - mean) ** 2) for v, a in zip(doubts, answers, strict=True))
+    doubt = [np.sqrt(v) * hypot(a.std_error, a.mean - mean) for v, a in zip(doubts, answers, strict=True)]
     return Answer(
         best.method,
         mean,
-        float(np.sqrt(variance)),
+        hypot(*doubt),  # whose squares may exceed every float
         best.score,
         sum(part.weight * part.freedom for part in parts),
         best.variate if len(parts) == 1 else _sum_of(parts),
