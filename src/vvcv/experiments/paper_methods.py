@@ -147,5 +147,8 @@ def closed_form(recipe: Recipe, cell: Cell, tasks: Tasks, seed: int, nugget: flo
         fit = fit_replications([tasks], KernelVariate(kernel), Exact(nugget / tasks.sizes[0]))[0]
         return float(fit.mean[0])
     system = gram(SteinKernel(kernel), Side(tasks.points, tasks.scores, tasks.task)) + nugget * np.eye(len(tasks.task))
-    weights = np.linalg.inv(system.astype(precision)).sum(axis=0)
+    try:
+        weights = np.linalg.inv(system.astype(precision)).sum(axis=0)
+    except np.linalg.LinAlgError:  # as singular as single precision sees it
+        return float("nan")
     return float(weights @ tasks.values.astype(precision) / weights.sum())

@@ -77,6 +77,11 @@ class KernelFit:
         residual, rows = self._errors.residual, self.design.side.task == member
         return self._scale[member] * (residual[:, member] if self.pooled else residual[rows])
 
+    @property
+    def promised(self) -> Float[np.ndarray, " m"]:
+        """The model's errors of the means as corrected by how wrong its beliefs about values are."""
+        return self._scale * self._errors.model * self._errors.z * np.ones(len(self.members))
+
     @cached_property
     def scores(self) -> Float[np.ndarray, " m"]:
         """By what the members' answers are weighed against others (`answers`)."""

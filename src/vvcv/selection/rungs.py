@@ -7,6 +7,7 @@ by weight (`answers`): of one rung's where a rung was asked for, of all rungs' f
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 
@@ -22,6 +23,7 @@ from .average import average, effective_size, skewness
 from .exact import Options, best_of, independent, joint, own_parameters, semi_exact
 from .kernel_fit import KernelFit
 from .linear import HIGHEST_DEGREE, PolynomialFit, fit_polynomials
+from .pooled import PooledFit, pooled
 
 #: Rungs of the ladder, from simple to rich.
 METHODS = ("mc", "zv", "cf", "secf", "vv", "vv-secf")
@@ -33,6 +35,7 @@ FEWEST_POINTS = 4
 SEPARATE_GROUPS = "plain average: the points lie in separate groups, whose weights no control variate can see"
 
 Fits = dict[int, list[KernelFit]]
+AnyFits = Mapping[int, Sequence[KernelFit | PooledFit]]
 
 
 class Ladder:
@@ -48,7 +51,7 @@ class Ladder:
             return [[answer] for answer in self.plain]
         if method == "zv":
             return self._polynomials
-        fits: Fits = {
+        fits: AnyFits = {
             "cf": lambda: self._scalar_fits,
             "secf": lambda: self._scalar_semi_exact,
             "vv": lambda: self._together_or_alone,
@@ -157,7 +160,7 @@ class Ladder:
             self._cross_fitted(fit.leave_one_out, task),
         )
 
-    def _solved(self, method: str, fits: list[KernelFit], task: int) -> list[Answer]:
+    def _solved(self, method: str, fits: Sequence[KernelFit | PooledFit], task: int) -> list[Answer]:
         """The answers of those fits that can be solved on the data as they are."""
         answers, failure = [], None
         for fit in fits:
@@ -169,7 +172,7 @@ class Ladder:
             raise failure
         return answers
 
-    def _answer(self, method: str, fit: KernelFit, task: int) -> Answer:
+    def _answer(self, method: str, fit: KernelFit | PooledFit, task: int) -> Answer:
         member = fit.members.index(task)
         mean = float(fit.mean[member])
         return Answer(
@@ -243,15 +246,26 @@ class Ladder:
         return joint(self.prepared, self._eligible, own, self.options)
 
     @property
-    def _together_or_alone(self) -> Fits:
+    def _together_or_alone(self) -> AnyFits:
         """The joint fits and, where tasks have points of their own, each task's independent ones: no task must share.
 
         They are the shared + own model with nothing shared, in coordinates and of a family that suit the one task.
+        Tasks that are seen to be one function are fitted as one as well.
         """
         if self._pooled or len(self._eligible) == 1:
             return dict.fromkeys(self._eligible, self._joint_fits)
         joint = self._joint_fits
-        return {task: [*joint, *self._scalar_fits[task]] for task in self._eligible} if joint else {}
+        if not joint:
+            return {}
+        offered: dict[int, list[KernelFit | PooledFit]] = {t: [*joint, *self._scalar_fits[t]] for t in self._eligible}
+        for fit in self._as_one_function:
+            for task in fit.members:
+                offered[task].append(fit)
+        return offered
+
+    @cached_property
+    def _as_one_function(self) -> list[PooledFit]:
+        return pooled(self.prepared, self._scalar_fits, self.options)
 
     @cached_property
     def _joint_semi_exact(self) -> list[KernelFit]:
@@ -272,11 +286,12 @@ def semi_exact_degrees(fit: KernelFit) -> list[int]:
     return [degree for degree in (1, 2) if count_features(dimension, degree) + 1 <= smallest // 3]
 
 
-def _describe(fit: KernelFit) -> str:
+def _describe(fit: KernelFit | PooledFit) -> str:
     shape = ("all axes alike", "a weight for each axis", "a weight and lengthscale for each axis")[fit.found.level]
     polynomial = f" + polynomial of degree {fit.degree}" if fit.degree else ""
     family = fit.found.family if isinstance(fit.found.family, str) else type(fit.found.family).__name__
-    return f"{family}, {shape}, {fit.found.system} axes{polynomial}"
+    one_function = ", tasks taken as one function" if isinstance(fit, PooledFit) else ""
+    return f"{family}, {shape}, {fit.found.system} axes{polynomial}{one_function}"
 
 
 def _zero(points: Float[np.ndarray, "k d"], scores: Float[np.ndarray, "k d"]) -> Float[np.ndarray, " k"]:
