@@ -107,3 +107,13 @@ def test_correlated_chains_have_a_smaller_effective_size_than_rows():
     assert 6000 < white < 11000
     task = Task(chain[..., None], -chain[..., None], chain)
     assert average(task)[1] == pytest.approx(chain.std(ddof=1) / np.sqrt(size), rel=1e-6)
+
+
+def test_a_comparison_refuses_rungs_that_cannot_serve_the_data_or_leaves_them_out():
+    x = np.random.default_rng(0).normal(size=(10, 4))
+    few = Task(x, -x, x[:, 0])
+    with pytest.raises(ValueError, match="'secf' needs more points"):
+        vvcv.compare(few, ["mc", "secf"])
+    assert list(vvcv.compare(few, ["mc", "secf", "zv"], refused="skip")) == ["mc", "zv"]
+    with pytest.raises(ValueError, match="refused must be"):
+        vvcv.compare(few, ["mc"], refused="never")

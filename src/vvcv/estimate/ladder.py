@@ -17,7 +17,7 @@ from ..selection.exact import Options
 from ..selection.families import CANDIDATES, FAMILIES
 from ..selection.interrupt import interruptible
 from ..selection.model import Criterion
-from ..selection.rungs import METHODS, Ladder
+from ..selection.rungs import METHODS, Ladder, RefusedError
 from ..threads import threads_for
 from .diagnosis import diagnosed
 from .result import ControlVariate, Estimate, MonteCarlo, Promise
@@ -64,8 +64,11 @@ def compare(
     order: int = 1,
     check: bool = True,
     on_interrupt: Literal["raise", "best"] = "raise",
+    refused: Literal["raise", "skip"] = "raise",
 ) -> dict[str, Estimate]:
     """Estimates of the same tasks by several methods, each of which starts from what the earlier ones found.
+
+    A method that cannot serve these data (too few points) is an error, or left out with `refused="skip"`.
 
     >>> x = np.random.default_rng(0).normal(size=(30, 1))
     >>> sorted(compare(Task(x, -x, x[:, 0] ** 2), ["mc", "zv"]))
@@ -84,17 +87,29 @@ def compare(
         )
     ladder = Ladder(Prepared.of(tasks), _options(kernel, criterion, order))
     require(on_interrupt in ("raise", "best"), f"on_interrupt must be 'raise' or 'best', but is {on_interrupt!r}.")
+    require(refused in ("raise", "skip"), f"refused must be 'raise' or 'skip', but is {refused!r}.")
     rows = max(tasks.sizes) if tasks.share_points else sum(tasks.sizes)
     keep_best = on_interrupt == "best"
     with threads_for(rows), without_warnings(), interruptible(keep_best=keep_best) as interruption:
         try:
-            estimates = {method: _climb(ladder, method) for method in methods}
+            estimates = _climb_all(ladder, methods, refused)
         except LinAlgError as error:
             raise ValueError(
                 f"A kernel matrix of these points could not be factorised ({error}). Points that nearly coincide do "
                 "this: merge them, or use method 'zv' or 'mc'."
             ) from error
     return diagnosed(estimates, tasks, check, interruption.stopped_early)
+
+
+def _climb_all(ladder: Ladder, methods: Sequence[str], refused: str) -> dict[str, Estimate]:
+    estimates = {}
+    for method in methods:
+        try:
+            estimates[method] = _climb(ladder, method)
+        except RefusedError:
+            if refused == "raise":
+                raise
+    return estimates
 
 
 def _climb(ladder: Ladder, method: str) -> Estimate:

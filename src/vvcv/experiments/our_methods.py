@@ -44,17 +44,7 @@ def _mean(tasks: Tasks, rung: str) -> Vector:
 @lru_cache(maxsize=1)
 def _ladder(tasks: Tasks) -> dict[str, Estimate]:
     """All rungs that these data allow, each fitted once."""
-    try:
-        return compare(tasks, RUNGS)
-    except ValueError:
-        return {rung: found for rung in RUNGS if (found := _allowed(tasks, rung)) is not None}
-
-
-def _allowed(tasks: Tasks, rung: str) -> Estimate | None:
-    try:
-        return estimate(tasks, rung)
-    except ValueError:
-        return None
+    return compare(tasks, RUNGS, refused="skip")
 
 
 def _label(rung: str) -> str:

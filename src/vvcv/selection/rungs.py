@@ -38,6 +38,10 @@ Fits = dict[int, list[KernelFit]]
 AnyFits = Mapping[int, Sequence[KernelFit | PooledFit]]
 
 
+class RefusedError(ValueError):
+    """A rung cannot serve a task: too few points, or too many for the machine."""
+
+
 class Ladder:
     """All rungs over one data set; each is fitted once, when first asked for, later ones starting from earlier ones."""
 
@@ -89,7 +93,7 @@ class Ladder:
             if not offered and self.prepared.constant(t):
                 offered = [self.plain[t]]  # nothing to learn: the mean of constant values is known
             if not offered:
-                raise ValueError(self._refusal(method, t))
+                raise RefusedError(self._refusal(method, t))
             chosen.append(combine(offered))
         return chosen
 
