@@ -30,9 +30,10 @@ def memory(field):
 
 tune = search.tune
 search.tune = lambda objective, start, tied, evaluations, floor: tune(objective, start, tied, 3, floor)
-rows, method, count, rungs = int(sys.argv[1]), sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
+rows, method = int(sys.argv[1]), sys.argv[2]
+count, rungs, difference = map(int, sys.argv[3:6])
 tasks = [
-    vvcv.Task(x, -x, np.exp(0.3 * x.sum(axis=1)) + np.abs(x[:, 0]) + t * np.cos(x[:, 1]))
+    vvcv.Task(x, -x, np.exp(0.3 * x.sum(axis=1)) + np.abs(x[:, 0]) + difference * t * np.cos(x[:, 1]))
     for t, x in enumerate(np.random.default_rng(0).normal(size=(count, rows // count, 4)))
 ]
 before = memory("VmRSS")
@@ -40,12 +41,14 @@ vvcv.estimate(tasks, method)
 print(memory("VmHWM") - before, bytes_needed(rows, rungs))
 """
 
-#: Method, tasks that share the rows, and rungs that solve a system of all rows (each task's own count for a part).
+#: Method, tasks that share the rows, rungs that solve a system of all rows (each task's own count for a part, the fit
+#: of tasks as one function for one), and how different the tasks are.
 CASES = {
-    "cf, one task": ("cf", 1, 1),
-    "auto, one task": ("auto", 1, 2),
-    "vv, two tasks": ("vv", 2, 2),
-    "auto, two tasks": ("auto", 2, 4),
+    "cf, one task": ("cf", 1, 1, 1),
+    "auto, one task": ("auto", 1, 2, 1),
+    "vv, two tasks": ("vv", 2, 2, 1),
+    "auto, two tasks": ("auto", 2, 4, 1),
+    "auto, one function in two tasks": ("auto", 2, 5, 0),
 }
 
 
@@ -71,7 +74,7 @@ def main() -> None:
         for rows in arguments.rows:
             found = record[f"{case}, N = {rows}"] = measure(rows, case)
             print(
-                f"{case:<16} N = {rows:<6} measured {found['measured'] / 1e6:7.0f} MB   predicted "
+                f"{case:<31} N = {rows:<6} measured {found['measured'] / 1e6:7.0f} MB   predicted "
                 f"{found['predicted'] / 1e6:7.0f} MB   ratio {found['ratio']:.2f}   {found['seconds']} s",
                 flush=True,
             )

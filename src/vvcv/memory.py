@@ -16,8 +16,8 @@ TUNING_ROWS, TUNING_ARRAYS = 1000, 4.5
 #: Arrays alive while a solution is checked by leave-one-out, and those that every rung solved before it keeps.
 SOLUTION_ARRAYS, KEPT_ARRAYS = 5.0, 4.0
 
-#: Rungs of the ladder that solve a system of all rows.
-MOST_RUNGS = 4
+#: Rungs of the ladder that solve a system of all rows, tasks taken as one function among them.
+MOST_RUNGS = 5
 
 
 def bytes_needed(rows: int, rungs: int = 1) -> float:
