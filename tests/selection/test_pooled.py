@@ -98,6 +98,12 @@ def test_one_function_under_two_targets_is_not_pooled():
     assert pooled_fits(tasks_of(wave, wave, variance=1.5)) == []
 
 
+def test_a_handful_of_values_shows_no_line():
+    fits = pooled_fits(tasks_of(wave, lambda x: 2 * wave(x), sizes=(40, 20)))
+    assert fits and all(len(fit.members) == 2 for fit in fits)
+    assert pooled_fits(tasks_of(wave, lambda x: 2 * wave(x), sizes=(19, 19))) == []
+
+
 def test_pooling_makes_identical_rough_tasks_more_accurate():
     """Mean error over 12 seeds at most .8 times that of each task alone; fixed seeds, no false alarms."""
 

@@ -34,6 +34,9 @@ AFFINE = 1e-6
 #: most of their spread (a rare event).
 CLOSE, FAR, NEARLY_ALL, UNEXPLAINED = 0.03, 0.3, 0.975, 0.5
 
+#: Fewest values that show a line: what one in forty does, and how close half of them lie, is not seen in a handful.
+FEWEST_VALUES = 20
+
 #: What the pooled fit may lag behind by in the score: a jump in a narrow gap makes it doubt itself.
 CREDIT = 1.0
 
@@ -151,9 +154,9 @@ def lines_against(fit: KernelFit, tasks: Iterable[int], prepared: Prepared) -> d
     (reference,) = fit.members
     lines = {reference: Line(0.0, 1.0)}
     for task in tasks:
-        if task == reference:
-            continue
         rows = prepared.distinct[task]
+        if task == reference or len(rows.values) < FEWEST_VALUES:
+            continue
         predicted = fit.mean[0] - prepared.shift[reference] + fit.variate(rows.points, rows.scores, 0)
         line = line_through_most(predicted / prepared.scale[reference], prepared.standard_values(task))
         if line.distance <= CLOSE and line.farthest <= FAR and line.root_mean_square <= UNEXPLAINED:
