@@ -44,8 +44,10 @@ class Results:
         return np.array([row["answer"] for row in self.rows(method, cell)])
 
     def errors(self, method: str, cell: Cell) -> Float[np.ndarray, " R"]:
-        """Errors of one cell, in the experiment's metric."""
-        return np.array([self.experiment.error(cell, np.array(row["answer"])) for row in self.rows(method, cell)])
+        """Errors of one cell, in the experiment's metric, of the replications that have a number."""
+        rows = self.rows(method, cell)
+        errors = np.array([self.experiment.error(cell, np.array(row["answer"])) for row in rows])
+        return errors[~np.isnan(errors)]
 
     def seconds(self, method: str, cell: Cell) -> float:
         """Median seconds of a replication: the first one of a process also compiles."""

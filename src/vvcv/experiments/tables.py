@@ -43,7 +43,7 @@ def error_table(results: Results) -> str:
     for method, about in results.methods.items():
         for cell in results.cells:
             errors = results.errors(method, cell)
-            if not len(errors) or np.isnan(errors).all():
+            if not len(errors):
                 continue
             mean, std_error = mean_and_error(errors)
             published = experiment.published(cell, method)
