@@ -48,9 +48,9 @@ class LotkaVolterra(Experiment):
         "Batches of 10 points of each task. Starts of the lengthscales and of B, the rate of B and the nugget are not "
         "in the text, nor was a program published; those of the borehole's program are used. v_2(0) is read as "
         "exp(v_2(0)).",
-        "The closed form in double precision is a hundred times more accurate than published. Single precision, in which "
-        "the authors' programs of the other problems run, loses its inverse to rounding: errors then range from a tenth "
-        "of the published ones to thousands of them, and a replication whose matrix is singular has no number.",
+        "The closed form in double precision is a hundred times more accurate than published. Single precision, in "
+        "which the authors' programs of the other problems run, loses its inverse to rounding: errors then range from "
+        "far below the published ones to hundreds of times above, and a singular matrix has no number.",
         "Ten replications of errors that are nearly the same for all T tasks leave standard errors of a quarter; the "
         "paper gives none, and ours stand in for them.",
     )
