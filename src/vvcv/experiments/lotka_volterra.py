@@ -42,7 +42,7 @@ class LotkaVolterra(Experiment):
     replications, quick_replications = 10, 2
     times: ClassVar[Mapping[int, tuple[float, ...]]] = lotka_volterra.TASK_TIMES
     published_as: ClassVar[str] = "lotka_volterra"
-    notes = (
+    notes: tuple[str, ...] = (
         f"m = 500: {CHAINS} chains of NUTS (BlackJAX; paper: Stan) with {DRAWS} draws each after 500 of warmup; all "
         "integrands at the same draws. Truth: the project's long run, standard errors in its reference file.",
         "Batches of 10 points of each task. Starts of the lengthscales and of B, the rate of B and the nugget are not "
