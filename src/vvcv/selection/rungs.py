@@ -23,7 +23,7 @@ from .average import average, effective_size, skewness
 from .exact import Options, best_of, independent, joint, own_parameters, semi_exact
 from .kernel_fit import KernelFit
 from .linear import HIGHEST_DEGREE, PolynomialFit, fit_polynomials
-from .pooled import PooledFit, pooled
+from .one_function import OneFunctionFit, as_one_function
 
 #: Rungs of the ladder, from simple to rich.
 METHODS = ("mc", "zv", "cf", "secf", "vv", "vv-secf")
@@ -35,7 +35,7 @@ FEWEST_POINTS = 4
 SEPARATE_GROUPS = "plain average: the points lie in separate groups, whose weights no control variate can see"
 
 Fits = dict[int, list[KernelFit]]
-AnyFits = Mapping[int, Sequence[KernelFit | PooledFit]]
+AnyFits = Mapping[int, Sequence[KernelFit | OneFunctionFit]]
 
 
 class RefusedError(ValueError):
@@ -164,7 +164,7 @@ class Ladder:
             self._cross_fitted(fit.leave_one_out, task),
         )
 
-    def _solved(self, method: str, fits: Sequence[KernelFit | PooledFit], task: int) -> list[Answer]:
+    def _solved(self, method: str, fits: Sequence[KernelFit | OneFunctionFit], task: int) -> list[Answer]:
         """The answers of those fits that can be solved on the data as they are."""
         answers, failure = [], None
         for fit in fits:
@@ -176,7 +176,7 @@ class Ladder:
             raise failure
         return answers
 
-    def _answer(self, method: str, fit: KernelFit | PooledFit, task: int) -> Answer:
+    def _answer(self, method: str, fit: KernelFit | OneFunctionFit, task: int) -> Answer:
         member = fit.members.index(task)
         mean = float(fit.mean[member])
         return Answer(
@@ -261,15 +261,17 @@ class Ladder:
         joint = self._joint_fits
         if not joint:
             return {}
-        offered: dict[int, list[KernelFit | PooledFit]] = {t: [*joint, *self._scalar_fits[t]] for t in self._eligible}
+        offered: dict[int, list[KernelFit | OneFunctionFit]] = {
+            t: [*joint, *self._scalar_fits[t]] for t in self._eligible
+        }
         for fit in self._as_one_function:
             for task in fit.members:
                 offered[task].append(fit)
         return offered
 
     @cached_property
-    def _as_one_function(self) -> list[PooledFit]:
-        return pooled(self.prepared, self._scalar_fits, self.options)
+    def _as_one_function(self) -> list[OneFunctionFit]:
+        return as_one_function(self.prepared, self._scalar_fits, self.options)
 
     @cached_property
     def _joint_semi_exact(self) -> list[KernelFit]:
@@ -290,11 +292,11 @@ def semi_exact_degrees(fit: KernelFit) -> list[int]:
     return [degree for degree in (1, 2) if count_features(dimension, degree) + 1 <= smallest // 3]
 
 
-def _describe(fit: KernelFit | PooledFit) -> str:
+def _describe(fit: KernelFit | OneFunctionFit) -> str:
     shape = ("all axes alike", "a weight for each axis", "a weight and lengthscale for each axis")[fit.found.level]
     polynomial = f" + polynomial of degree {fit.degree}" if fit.degree else ""
     family = fit.found.family if isinstance(fit.found.family, str) else type(fit.found.family).__name__
-    one_function = ", tasks taken as one function" if isinstance(fit, PooledFit) else ""
+    one_function = ", tasks taken as one function" if isinstance(fit, OneFunctionFit) else ""
     return f"{family}, {shape}, {fit.found.system} axes{polynomial}{one_function}"
 
 

@@ -5,7 +5,7 @@
 B k with a B of rank one says this of the variates and leaves every mean free, since tasks may have targets of their
 own: where the function jumps, the means then drift apart to make the jump smaller. Two things can be seen in the data.
 If all scores are one affine function of the points, the target is one Gaussian. If the values of a task lie on a line
-against the fit of another, nearly all, the line is known, and the pooled values are those of one function.
+against the fit of another, nearly all, the line is known, and their values together are those of one function.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ CLOSE, FAR, NEARLY_ALL, UNEXPLAINED = 0.03, 0.3, 0.975, 0.5
 #: Fewest values that show a line: what one in forty does, and how close half of them lie, is not seen in a handful.
 FEWEST_VALUES = 20
 
-#: What the pooled fit may lag behind by in the score: a jump in a narrow gap makes it doubt itself.
+#: What the one fit may lag behind by in the score: a jump in a narrow gap makes it doubt itself.
 CREDIT = 1.0
 
 REWEIGHTINGS = 60
@@ -54,7 +54,7 @@ class Line(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class PooledFit:
+class OneFunctionFit:
     """One fit to the standardised values of all members as seen from one of them, and what it says of each."""
 
     prepared: Prepared
@@ -123,7 +123,9 @@ class PooledFit:
         return self._scale * np.hypot([line.factor * error for line in self.lines], of_line)
 
 
-def pooled(prepared: Prepared, own: Mapping[int, Sequence[KernelFit]], options: Options) -> list[PooledFit]:
+def as_one_function(
+    prepared: Prepared, own: Mapping[int, Sequence[KernelFit]], options: Options
+) -> list[OneFunctionFit]:
     """One fit of each family to all tasks that are one function with another; none where there are no such tasks."""
     lines: dict[int, Line] = {}
     if one_gaussian(prepared, tuple(own)):
@@ -134,7 +136,7 @@ def pooled(prepared: Prepared, own: Mapping[int, Sequence[KernelFit]], options: 
         return []
     one = _as_one_task(prepared, lines)
     fits = independent(Prepared.of(Tasks([one])), 0, options)
-    return [PooledFit(prepared, tuple(lines), tuple(lines.values()), fit) for fit in fits]
+    return [OneFunctionFit(prepared, tuple(lines), tuple(lines.values()), fit) for fit in fits]
 
 
 def one_gaussian(prepared: Prepared, members: tuple[int, ...]) -> bool:

@@ -7,7 +7,7 @@ import vvcv
 from vvcv.data import Prepared, Task, Tasks
 from vvcv.precision import float64
 from vvcv.selection.exact import Options, independent
-from vvcv.selection.pooled import line_through_most, one_gaussian, pooled
+from vvcv.selection.one_function import as_one_function, line_through_most, one_gaussian
 from vvcv.selection.rungs import Ladder
 
 
@@ -22,7 +22,7 @@ def wave(x):
 
 
 @float64
-def pooled_fits(tasks):
+def one_function_fits(tasks):
     ladder = Ladder(Prepared.of(tasks), Options())
     return ladder._as_one_function
 
@@ -52,7 +52,7 @@ def test_scores_that_are_not_affine_and_few_points_are_no_sign_of_one_gaussian()
 def test_one_function_of_two_scales_is_the_fit_of_all_points():
     """Same answers as the scalar fit of the pooled rows, moved to each task's units."""
     tasks = tasks_of(wave, lambda x: 5 - 2 * wave(x))
-    fits = pooled_fits(tasks)
+    fits = one_function_fits(tasks)
     assert fits and set(fits[0].members) == {0, 1}
 
     @float64
@@ -91,17 +91,17 @@ def _arrays(task):
     ],
 )
 def test_tasks_that_are_not_one_function_are_not_pooled(other):
-    assert pooled_fits(tasks_of(wave, other)) == []
+    assert one_function_fits(tasks_of(wave, other)) == []
 
 
 def test_one_function_under_two_targets_is_not_pooled():
-    assert pooled_fits(tasks_of(wave, wave, variance=1.5)) == []
+    assert one_function_fits(tasks_of(wave, wave, variance=1.5)) == []
 
 
 def test_a_handful_of_values_shows_no_line():
-    fits = pooled_fits(tasks_of(wave, lambda x: 2 * wave(x), sizes=(40, 20)))
+    fits = one_function_fits(tasks_of(wave, lambda x: 2 * wave(x), sizes=(40, 20)))
     assert fits and all(len(fit.members) == 2 for fit in fits)
-    assert pooled_fits(tasks_of(wave, lambda x: 2 * wave(x), sizes=(19, 19))) == []
+    assert one_function_fits(tasks_of(wave, lambda x: 2 * wave(x), sizes=(19, 19))) == []
 
 
 def test_pooling_makes_identical_rough_tasks_more_accurate():
@@ -120,4 +120,4 @@ def test_pooling_makes_identical_rough_tasks_more_accurate():
 
 
 def test_nothing_is_pooled_without_fits():
-    assert pooled(Prepared.of(tasks_of(wave, wave)), {0: [], 1: []}, Options()) == []
+    assert as_one_function(Prepared.of(tasks_of(wave, wave)), {0: [], 1: []}, Options()) == []
