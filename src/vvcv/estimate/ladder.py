@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal, get_args
 
 import numpy as np
-from numpy.linalg import LinAlgError
 
 from ..data import Prepared, Task, Tasks, as_tasks, require
 from ..kernels import Kernel, as_kernel
@@ -91,13 +90,7 @@ def compare(
     rows = max(tasks.sizes) if tasks.share_points else sum(tasks.sizes)
     keep_best = on_interrupt == "best"
     with threads_for(rows), without_warnings(), interruptible(keep_best=keep_best) as interruption:
-        try:
-            estimates = _climb_all(ladder, methods, refused)
-        except LinAlgError as error:
-            raise ValueError(
-                f"A kernel matrix of these points could not be factorised ({error}). Points that nearly coincide do "
-                "this: merge them, or use method 'zv' or 'mc'."
-            ) from error
+        estimates = _climb_all(ladder, methods, refused)
     return diagnosed(estimates, tasks, check, interruption.stopped_early)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from jaxtyping import Float
@@ -27,7 +28,7 @@ from .families import (
 )
 from .kernel_fit import KernelFit, build_design
 from .model import Criterion, Model
-from .search import Found, refit, search
+from .search import Found, refit, search, those_that_work
 
 #: Rows beyond which hyperparameters are chosen on a part of the data (the solution always uses all).
 MOST_TUNING_ROWS = 1000
@@ -74,13 +75,7 @@ def joint(prepared: Prepared, members: tuple[int, ...], own: dict[int, KernelFit
     covariance = _start_covariance(prepared, members)
     separable = _separable(prepared, members, covariance, options)
     best = best_of(separable)
-    alike = _separable(
-        prepared,
-        members,
-        one_function(covariance),
-        replace(options, families=(best.found.family,)),
-        {best.found.system: best.coordinates},
-    )
+    alike = _one_function(best, covariance, options)
     own_part = _shared_and_own(best_of([best, *alike]), own, covariance, options)
     return [*separable, *map(_credited, alike), *own_part]
 
@@ -92,7 +87,7 @@ def semi_exact(fits: Sequence[KernelFit], degree: int, options: Options) -> list
     """
     smoothest = [fit for fit in fits if fit.found.family is options.families[0]]
     chosen = {id(fit): fit for fit in (best_of(fits), *([best_of(smoothest)] if smoothest else []))}
-    return [_with_columns(fit, degree, options) for fit in chosen.values()]
+    return those_that_work((partial(_with_columns, fit, degree, options) for fit in chosen.values()), required=False)
 
 
 def best_of(fits: Sequence[KernelFit]) -> KernelFit:
@@ -120,6 +115,14 @@ def _separable(prepared: Prepared, members, covariance: np.ndarray, options: Opt
     return _searched(prepared, members, options, start, False, coordinates)
 
 
+def _one_function(best: KernelFit, covariance: np.ndarray, options: Options) -> list[KernelFit]:
+    """B k again, from a B that takes all tasks for one function."""
+    family, coordinates = (best.found.family,), {best.found.system: best.coordinates}
+    start, options = one_function(covariance), replace(options, families=family)
+    attempt = partial(_separable, best.prepared, best.members, start, options, coordinates)
+    return [fit for fits in those_that_work([attempt], required=False) for fit in fits]
+
+
 def _searched(
     prepared: Prepared, members: tuple[int, ...], options: Options, start, pooled: bool, coordinates=None
 ) -> list[KernelFit]:
@@ -137,16 +140,17 @@ def _shared_and_own(
     separable: KernelFit, own: dict[int, KernelFit], covariance: np.ndarray, options: Options
 ) -> list[KernelFit]:
     """The shared + own model from two starts: almost all shared and, unless tasks are clearly alike, almost all own."""
-    mostly_shared = _mixed(separable, separable.found.model, own, MOSTLY, options)
+    mostly_shared = partial(_mixed, separable, separable.found.model, own, MOSTLY, options)
     alone = sum(own[task].found.score for task in separable.members)
     if separable.found.score < alone - len(separable.members) * np.log(CLEARLY_ALIKE):
-        return [mostly_shared]
+        return those_that_work([mostly_shared], required=False)
     # Coordinates, family and the shape of what is shared are those of the task that is known best.
     best = best_of([own[task] for task in separable.members])
     coordinates = separable.prepared.coordinates(separable.members, best.found.system)
     frame = replace(separable, coordinates=coordinates, found=best.found)
     shared = on_tasks(best.found.model, covariance, [own[task].found.model for task in separable.members])
-    return [mostly_shared, _mixed(frame, shared, own, 1 - MOSTLY, options)]
+    mostly_own = partial(_mixed, frame, shared, own, 1 - MOSTLY, options)
+    return those_that_work([mostly_shared, mostly_own], required=False)
 
 
 def _mixed(frame: KernelFit, shared: Model, own: dict[int, KernelFit], part: float, options: Options) -> KernelFit:

@@ -9,21 +9,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 from jaxtyping import Float
-from numpy.linalg import LinAlgError
 
 from ..data import Prepared, in_separate_groups
 from ..memory import bytes_needed, largest_system
 from ..stein import count_features
 from .answers import Answer, combine, contradiction, score_of
 from .average import average, effective_size, skewness
-from .exact import Options, best_of, independent, joint, own_parameters, semi_exact
+from .exact import MOST_TUNING_ROWS, Options, best_of, independent, joint, own_parameters, semi_exact
 from .kernel_fit import KernelFit
 from .linear import HIGHEST_DEGREE, PolynomialFit, fit_polynomials
 from .one_function import OneFunctionFit, as_one_function
+from .search import those_that_work
 
 #: Rungs of the ladder, from simple to rich.
 METHODS = ("mc", "zv", "cf", "secf", "vv", "vv-secf")
@@ -106,6 +106,11 @@ class Ladder:
                 f"{bytes_needed(rows) / 1e9:.0f} GB; this machine has room for {largest_system()} rows. "
                 "Thin the sample, or use method 'zv' or 'auto'."
             )
+        if n >= FEWEST_POINTS and method in ("cf", "vv"):
+            return (
+                f"method {method!r} must factorise a kernel matrix of the {n} distinct points of task {name!r}, which "
+                "failed for every kernel tried. Points that nearly coincide do this: merge them, or use 'auto'."
+            )
         return (
             f"method {method!r} needs more points than task {name!r} has: {n} distinct points in dimension "
             f"{self.prepared.tasks.dimension} (kernels need {FEWEST_POINTS}, polynomials more than their "
@@ -166,15 +171,8 @@ class Ladder:
 
     def _solved(self, method: str, fits: Sequence[KernelFit | OneFunctionFit], task: int) -> list[Answer]:
         """The answers of those fits that can be solved on the data as they are."""
-        answers, failure = [], None
-        for fit in fits:
-            try:
-                answers.append(self._answer(method, fit, task))
-            except LinAlgError as error:
-                failure = error
-        if failure is not None and not answers:
-            raise failure
-        return answers
+        serving = (fit for fit in fits if task in fit.members)
+        return those_that_work((partial(self._answer, method, fit, task) for fit in serving), required=False)
 
     def _answer(self, method: str, fit: KernelFit | OneFunctionFit, task: int) -> Answer:
         member = fit.members.index(task)
@@ -220,16 +218,25 @@ class Ladder:
     @cached_property
     def _scalar_fits(self) -> Fits:
         if self._pooled:
+            if not self._joint_fits:
+                return {}
             best = best_of(self._joint_fits)
-            return {task: [own_parameters(best, task, self.options)] for task in self._eligible}
-        return {task: independent(self.prepared, task, self.options) for task in self._eligible}
+            return {task: self._own_parameters(best, task) for task in self._eligible}
+        return {task: self._independent(task) for task in self._eligible}
 
     @cached_property
     def _scalar_semi_exact(self) -> Fits:
         if self._pooled:
             best = best_of(self._joint_semi_exact) if self._joint_semi_exact else None
-            return {task: [own_parameters(best, task, self.options)] for task in self._eligible} if best else {}
+            return {task: self._own_parameters(best, task) for task in self._eligible} if best else {}
         return {task: self._with_polynomials(fits) for task, fits in self._scalar_fits.items()}
+
+    def _independent(self, task: int) -> list[KernelFit]:
+        attempt = partial(independent, self.prepared, task, self.options)
+        return [fit for fits in those_that_work([attempt], required=False) for fit in fits]
+
+    def _own_parameters(self, pooled: KernelFit, task: int) -> list[KernelFit]:
+        return those_that_work([partial(own_parameters, pooled, task, self.options)], required=False)
 
     @property
     def _pooled(self) -> bool:
@@ -246,8 +253,10 @@ class Ladder:
             return []
         if len(self._eligible) == 1:
             return self._scalar_fits[self._eligible[0]]
-        own = {} if self._pooled else {task: best_of(fits) for task, fits in self._scalar_fits.items()}
-        return joint(self.prepared, self._eligible, own, self.options)
+        own = {} if self._pooled else {task: best_of(fits) for task, fits in self._scalar_fits.items() if fits}
+        members = self._eligible if self._pooled else tuple(own)
+        attempts = [partial(joint, self.prepared, members, own, self.options)] if members else []
+        return [fit for fits in those_that_work(attempts, required=False) for fit in fits]
 
     @property
     def _together_or_alone(self) -> AnyFits:
@@ -283,13 +292,15 @@ class Ladder:
 
 
 def semi_exact_degrees(fit: KernelFit) -> list[int]:
-    """Degrees whose columns leave at least two thirds of every task's points to the kernel.
+    """Degrees whose columns leave at least two thirds of every task's tuning rows to the kernel.
 
     With more columns a task of few points hardly learns from others, and its few residuals claim too much.
     """
-    smallest = min(len(fit.prepared.distinct[t].values) for t in fit.members)
+    sizes = [len(fit.prepared.distinct[t].values) for t in fit.members]
+    rows = sizes[0] if fit.pooled else sum(sizes)
+    smallest = min(sizes) * min(1.0, MOST_TUNING_ROWS / rows)
     dimension = fit.prepared.tasks.dimension
-    return [degree for degree in (1, 2) if count_features(dimension, degree) + 1 <= smallest // 3]
+    return [degree for degree in (1, 2) if count_features(dimension, degree) + 1 <= smallest / 3]
 
 
 def _describe(fit: KernelFit | OneFunctionFit) -> str:

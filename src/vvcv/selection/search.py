@@ -8,9 +8,10 @@ of `answers` decides: promised error of the means and left-out residuals.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 import numpy as np
 from scipy.linalg import LinAlgError
@@ -40,6 +41,8 @@ FROM_NOTHING, FROM_NEIGHBOUR, FIRST_LOOK = 80, 30, 30
 
 #: A coordinate system whose likelihood is this much behind another's at the same level is left.
 CLEARLY_BEHIND = 3.0
+
+R = TypeVar("R")
 
 Start = Callable[[str | Kernel, Design, float, float], Model]
 
@@ -71,14 +74,37 @@ def search(
     families: Sequence[str | Kernel] = CANDIDATES,
     criterion: Criterion = "reml",
 ) -> list[Found]:
-    """One model for each family, at the best coordinate system and level of the first, smoothest first."""
+    """One model for each family, at the best coordinate system and level of the first, smoothest first.
+
+    A family whose covariance cannot be factorised is left out; only if none can, that is an error.
+    """
     found = [min(_levels(designs, start, families[0], criterion), key=_score)]
     for family in families[1:]:
         last = found[-1]
         # What a smooth family takes for noise may be the shape of a rough one: it starts without.
         start_model = without_noise(change_family(last.model, family))
-        found.append(refit(last, designs[last.system], start_model, criterion, family=family))
+        found += those_that_work(
+            [partial(refit, last, designs[last.system], start_model, criterion, family=family)], required=False
+        )
     return found
+
+
+def those_that_work(attempts: Iterable[Callable[[], R]], required: bool = True) -> list[R]:
+    """What the attempts give, those left out that fail numerically; if all do and one is required, the last failure.
+
+    >>> those_that_work([lambda: 1, lambda: np.linalg.cholesky(-np.eye(1))])
+    [1]
+    """
+    results: list[R] = []
+    failure: LinAlgError | None = None
+    for attempt in attempts:
+        try:
+            results.append(attempt())
+        except LinAlgError as error:
+            failure = error
+    if required and failure is not None and not results:
+        raise failure
+    return results
 
 
 def refit(
@@ -118,34 +144,38 @@ def _levels(designs: Mapping[Any, Design], start: Start, family: str | Kernel, c
     At the same level, likelihoods in two coordinate systems compare (the same values, columns and parameters), and a
     system that is clearly behind is left; the score decides between the others.
     """
-    alike = [_alike(system, design, start, family, criterion) for system, design in designs.items()]
-    alike = _not_behind(alike)
+    alike = _not_behind(
+        those_that_work(partial(_alike, system, design, start, family, criterion) for system, design in designs.items())
+    )
     best = min(alike, key=_score)
     level = _richest_level(best.model, designs[best.system])
     if best.model.kernel.log_axes.size == 1 or level == 0:
         return [best]
-    rich = []
-    for first in alike:
-        design = designs[first.system]
-        tuned = tune(_objective(design, criterion), first.model, LEVELS[level], FROM_NOTHING, noise_floor(design))
-        rich.append(Found(tuned, score(tuned, design), first.system, family, level))
+    rich = those_that_work((partial(_richer, designs[f.system], f, level, criterion) for f in alike), required=False)
     return [best, *_not_behind(rich)]
 
 
+def _richer(design: Design, first: Found, level: int, criterion: Criterion) -> Found:
+    """A model with more of its own for each dimension, from one with less."""
+    tuned = tune(_objective(design, criterion), first.model, LEVELS[level], FROM_NOTHING, noise_floor(design))
+    return Found(tuned, score(tuned, design), first.system, first.family, level)
+
+
 def _not_behind(found: list[Found]) -> list[Found]:
-    best = min(f.tuned.value for f in found)
+    best = min((f.tuned.value for f in found), default=np.inf)
     return [f for f in found if f.tuned.value <= best + CLEARLY_BEHIND]
 
 
 def _alike(system: CoordinateSystem, design: Design, start: Start, family: str | Kernel, criterion: Criterion) -> Found:
     """All dimensions alike, from the better of two starts."""
     d = design.side.points.shape[1]
-    looks = []
-    for factor, noise in STARTS:
+
+    def look(factor: float, noise: float) -> Found:
         model = start(family, design, factor * np.sqrt(d), noise)
         tuned = tune(_objective(design, criterion), model, LEVELS[0], FIRST_LOOK, noise_floor(design))
-        looks.append(Found(tuned, score(tuned, design), system, family, 0))
-    return min(looks, key=_score)
+        return Found(tuned, score(tuned, design), system, family, 0)
+
+    return min(those_that_work(partial(look, *begin) for begin in STARTS), key=_score)
 
 
 def _richest_level(model: Model, design: Design) -> int:
