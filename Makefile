@@ -39,6 +39,7 @@ lint: $(STAMP) ## ruff check, ruff format --check and mypy
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
 
 format: $(STAMP) ## rewrite the sources as ruff wants them
 	$(BIN)/ruff check --fix .

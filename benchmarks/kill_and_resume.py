@@ -53,7 +53,17 @@ def main() -> None:
 def command(options: argparse.Namespace, out: Path) -> list[str]:
     """The quick run that is disturbed."""
     methods = ["--methods", options.methods] if options.methods else []
-    return [sys.executable, "-m", "vvcv.experiments", options.experiment, "--quick", "--out", str(out), *methods]
+    return [
+        sys.executable,
+        "-m",
+        "vvcv.cli.main",
+        "reproduce",
+        options.experiment,
+        "--quick",
+        "--out",
+        str(out),
+        *methods,
+    ]
 
 
 def kill_after(options: argparse.Namespace, out: Path, wait: float) -> dict:

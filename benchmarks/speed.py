@@ -33,13 +33,13 @@ import numpy as np
 from scipy.linalg.lapack import dpotrf
 
 import vvcv
+from vvcv.candidates.fits import build_design
 from vvcv.data import Prepared
 from vvcv.kernels import Side
+from vvcv.linear_system.design import Design
+from vvcv.linear_system.model import criterion_and_gradient
 from vvcv.report import simple_table
-from vvcv.selection.design import Design
-from vvcv.selection.families import scalar_model, separable_model, shared_and_own
-from vvcv.selection.kernel_fit import build_design
-from vvcv.selection.model import criterion_and_gradient
+from vvcv.tuning.starts import scalar_model, separable_model, shared_and_own
 
 BASELINE = "import jax, jax.numpy as jnp; jax.jit(jnp.linalg.cholesky)(jnp.eye(40)).block_until_ready()"
 PEAK = """
@@ -119,9 +119,8 @@ def peak_arrays() -> list[list[str]]:
 def cold_start() -> list[list[str]]:
     """`vvcv demo` in a new process against a process that only imports jax and compiles one Cholesky."""
     with tempfile.TemporaryDirectory() as folder:
-        demo = (
-            f"from vvcv.demo import run_demo; from pathlib import Path; run_demo(20, 0, Path({folder!r}) / 'demo.png')"
-        )
+        picture = f"Path({folder!r}) / 'demo.png'"
+        demo = f"from vvcv.cli.demo import run_demo; from pathlib import Path; run_demo(20, 0, {picture})"
         pairs = [(_seconds(BASELINE), _seconds(demo)) for _ in range(3)]
     ratio = min(demo for _, demo in pairs) / min(base for base, _ in pairs)
     return [["cold demo over importing jax and one compilation", f"{ratio:.1f}", "6"]]

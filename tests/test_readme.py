@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from vvcv.cli import app
-from vvcv.selection.rungs import METHODS
+from vvcv.cli.main import app
+from vvcv.estimation.ladder import METHODS
 
 README = Path(__file__).parents[1] / "README.md"
 

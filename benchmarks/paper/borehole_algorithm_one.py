@@ -14,12 +14,12 @@ import numpy as np
 
 from vvcv.data import Task, Tasks
 from vvcv.kernels import SquaredExponential
+from vvcv.paper.fit import fit_replications
+from vvcv.paper.loop import run
+from vvcv.paper.marginal_likelihood import MiniBatchMarginalLikelihood, maximise_marginal_likelihood
+from vvcv.paper.stochastic import BlockCoordinateDescent
+from vvcv.paper.variates import KernelVariate
 from vvcv.problems import borehole
-from vvcv.selection.fit import fit_replications
-from vvcv.selection.loop import run
-from vvcv.selection.marginal_likelihood import MiniBatchMarginalLikelihood, maximise_marginal_likelihood
-from vvcv.selection.stochastic import BlockCoordinateDescent
-from vvcv.variates import KernelVariate
 
 
 def data_set(seed: int, m: int) -> Tasks:

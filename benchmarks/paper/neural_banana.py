@@ -16,9 +16,9 @@ import jax
 import numpy as np
 
 from vvcv.data import Task, Tasks
-from vvcv.selection.fit import fit_replications
-from vvcv.selection.stochastic import StochasticOptimisation
-from vvcv.variates import NeuralVariate
+from vvcv.paper.fit import fit_replications
+from vvcv.paper.stochastic import StochasticOptimisation
+from vvcv.paper.variates import NeuralVariate
 
 
 def banana(seed: int, n: int) -> Tasks:

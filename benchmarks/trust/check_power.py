@@ -16,8 +16,8 @@ from pathlib import Path
 import numpy as np
 from targets import D, Draw, Target, targets
 
+from vvcv.checks import check
 from vvcv.data import Task
-from vvcv.data.check import check
 
 N = 500
 FACTORS = np.array([0.001, 0.01, 0.1, 0.5, 2.0, 10.0, 100.0, 1000.0])

@@ -1,4 +1,4 @@
-"""Does a fit take the memory that `vvcv.memory` predicts? Peaks of whole estimates, each in a process of its own.
+"""Does a fit take the memory `vvcv.runtime.memory` predicts? Peaks of whole estimates, each in its own process.
 
     python benchmarks/trust/memory.py [--rows 500 2000 5000] [--cases "cf, one task" ...] [--out FILE]
 
@@ -19,8 +19,8 @@ MEASURE = """
 import sys
 import numpy as np, jax
 import vvcv
-from vvcv.memory import bytes_needed
-from vvcv.selection import search
+from vvcv.runtime.memory import bytes_needed
+from vvcv.tuning import search
 
 
 def memory(field):

@@ -21,8 +21,8 @@ from pathlib import Path
 
 import numpy as np
 
-from vvcv.estimate.result import Estimate, MonteCarlo
-from vvcv.estimate.storage import load, save
+from vvcv.estimation.result import Estimate, MonteCarlo
+from vvcv.estimation.storage import load, save
 
 
 def example(seed: int, count: int = 40) -> Estimate:

@@ -1,11 +1,17 @@
 """vvcv: many related expectations at once, by vector-valued control variates.
 
-The path of the data, one way:
+The tower, each floor using only those below it:
 
-    data  ->  kernels  ->  stein  ->  selection  ->  estimate  ->  report
-    what is   what          functions  which         beta and      tables,
-    known     functions     of mean    variate       its error     plots
-              look like     zero
+    cli            commands
+    experiments    the paper's tables and figures              problems   models with exact answers or real samplers
+    paper          every construction of the paper, by `fit`   thermodynamic   model evidence
+    estimation     `estimate`: rungs, weights, result
+    candidates     what each rung offers for a task
+    tuning         finding good parameters
+    linear_system  one exact solution and what it says of itself
+    stein          functions of mean zero    checks   is the data what it claims to be?    report   table, plots, page
+    kernels        what functions look like                    data   what is known
+    runtime        precision, threads, memory
 
 >>> import numpy as np, vvcv
 >>> x = np.random.default_rng(0).normal(size=(40, 2))
@@ -16,32 +22,27 @@ True
 """
 
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
 from .data import Task, Tasks
-from .estimate import ControlVariate, Estimate, compare, estimate
+from .estimation import ControlVariate, Estimate, compare, estimate
+from .runtime.version import __version__
 
 if TYPE_CHECKING:
-    from .data.check import check
+    from .checks import check
     from .data.unconstrain import unconstrain
-    from .estimate.storage import load
-    from .selection.fit import Fit, fit
+    from .estimation.storage import load
+    from .paper.fit import Fit, fit
     from .thermodynamic import Evidence, evidence
-
-try:
-    __version__ = version("vvcv")
-except PackageNotFoundError:  # a source tree on the path, not installed
-    __version__ = "0"
 
 #: Names that an estimate does not need, imported when first used: optax alone takes as long as everything else.
 _LATER = {
     "Evidence": ".thermodynamic",
-    "Fit": ".selection.fit",
-    "check": ".data.check",
+    "Fit": ".paper.fit",
+    "check": ".checks",
     "evidence": ".thermodynamic",
-    "fit": ".selection.fit",
-    "load": ".estimate.storage",
+    "fit": ".paper.fit",
+    "load": ".estimation.storage",
     "unconstrain": ".data.unconstrain",
 }
 

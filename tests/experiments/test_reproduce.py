@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from vvcv.cli import app
+from vvcv.cli.main import app
 from vvcv.data import Tasks
 from vvcv.experiments import EXPERIMENTS, load_experiment
 from vvcv.experiments.experiment import Cell, answer, replication_seed
@@ -23,8 +23,8 @@ from vvcv.experiments.paper_methods import PaperVariate
 from vvcv.experiments.runner import reproduce
 from vvcv.experiments.tables import deviation
 from vvcv.kernels import SquaredExponential
-from vvcv.selection.fit import fit
-from vvcv.selection.stochastic import BlockCoordinateDescent
+from vvcv.paper.fit import fit
+from vvcv.paper.stochastic import BlockCoordinateDescent
 
 FAST = ["mc", "cf_paper"]
 
@@ -114,7 +114,7 @@ def test_seeds_differ_by_experiment_cell_seed_replication_and_purpose():
 
 def test_a_killed_run_resumes_to_the_same_bytes(tmp_path):
     """Two kills at moments fixed in advance; `benchmarks/kill_and_resume.py` does ten at random ones."""
-    command = [sys.executable, "-m", "vvcv.experiments", "step", "--quick", "--replications", "12"]
+    command = [sys.executable, "-m", "vvcv.cli.main", "reproduce", "step", "--quick", "--replications", "12"]
     command += ["--methods", "mc,cf_paper", "--out", str(tmp_path / "killed")]
     journal = tmp_path / "killed" / "step" / "journal" / "cf_paper.jsonl"
     for finished in (2, 7):

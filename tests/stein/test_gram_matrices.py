@@ -7,7 +7,7 @@ from jax.flatten_util import ravel_pytree
 from kernel_registry import TWO_DIMENSIONS, cases
 
 from vvcv.kernels import Diagonal, Full, General, LowRank, Matern, Own, Separable, Side, SquaredExponential
-from vvcv.stein import Gram, SteinKernel, SteinSum, diagonal, gram, pullback, small, tiles
+from vvcv.stein import Gram, SteinKernel, SteinSum, compiled_gram, diagonal, gram, host_gram, pullback
 
 B = np.array([[1.0, 0.6, -0.2], [0.6, 2.0, 0.3], [-0.2, 0.3, 0.5]])
 
@@ -145,22 +145,22 @@ def test_small_matrices_and_their_gradients_are_those_of_compiled_code(kernel, a
     x = np.random.default_rng(3).normal(size=(30, 2))
     x[7] = x[2]  # coincident points
     side, term = Side(x, -x, np.zeros(30, int)), SteinKernel(kernel, 1, axes)
-    assert small.serves(term, 30)
+    assert host_gram.serves(term, 30)
     cotangent = np.random.default_rng(4).normal(size=(30, 30))
     cotangent = cotangent + cotangent.T
     here = gram(term, side), ravel_pytree(pullback(term, side, cotangent))[0]
-    monkeypatch.setattr(small, "MOST_ROWS", 0)
+    monkeypatch.setattr(host_gram, "MOST_ROWS", 0)
     compiled = gram(term, side), ravel_pytree(pullback(term, side, cotangent))[0]
     np.testing.assert_allclose(here[0], compiled[0], rtol=1e-11, atol=1e-12)
     np.testing.assert_allclose(here[1], compiled[1], rtol=1e-10, atol=1e-10)
 
 
 def test_a_jax_that_does_not_know_our_compile_options_compiles_as_usual(monkeypatch):
-    monkeypatch.setattr(tiles, "FAST_COMPILE", {"xla_option_of_another_version": True})
-    assert float(tiles.compiled_fast(lambda x: x + 1.0)(1.0)) == 2.0
+    monkeypatch.setattr(compiled_gram, "FAST_COMPILE", {"xla_option_of_another_version": True})
+    assert float(compiled_gram.compiled_fast(lambda x: x + 1.0)(1.0)) == 2.0
 
     def broken(x):
         raise ValueError("mistake of ours")
 
     with pytest.raises(ValueError, match="mistake of ours"):
-        tiles.compiled_fast(broken)(1.0)
+        compiled_gram.compiled_fast(broken)(1.0)

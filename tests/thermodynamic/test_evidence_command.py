@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from vvcv.cli import app
+from vvcv.cli.main import app
 
 NAMES = ("log_likelihoods", "temperatures", "points", "scores_likelihood", "scores_prior")
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from vvcv.kernels import SquaredExponential
+from vvcv.linear_system.dense import DenseSystem
 from vvcv.problems import van_der_pol
-from vvcv.selection.dense import DenseSystem
 from vvcv.stein import task_matrix
 from vvcv.thermodynamic.quadrature import ladder_errors, quadrature_weights
 from vvcv.thermodynamic.task_matrix import TemperatureKernel

@@ -12,9 +12,9 @@ import numpy as np
 
 from ..data import Task, Tasks
 from ..kernels import SquaredExponential
+from ..paper.marginal_likelihood import MiniBatchMarginalLikelihood
 from ..problems import borehole
 from ..problems.published import load
-from ..selection.marginal_likelihood import MiniBatchMarginalLikelihood
 from .experiment import Cell, Experiment, Method, Published, Vector
 from .our_methods import our_methods
 from .paper_methods import Recipe, control_functional, joint, plain_average, separate

@@ -13,10 +13,10 @@ import numpy as np
 
 from ..data import Task, Tasks
 from ..kernels import SquaredExponential
+from ..paper.fit import Exact, fit
+from ..paper.stochastic import BlockCoordinateDescent, StochasticOptimisation
+from ..paper.variates import KernelVariate
 from ..report import pyplot
-from ..selection.fit import Exact, fit
-from ..selection.stochastic import BlockCoordinateDescent, StochasticOptimisation
-from ..variates import KernelVariate
 from .experiment import Cell, Experiment, Method, Vector
 from .results import Results
 from .tables import markdown, preamble

@@ -15,11 +15,11 @@ import numpy as np
 
 from ..data import Tasks
 from ..kernels import Side, SquaredExponential
+from ..paper.marginal_likelihood import MiniBatchMarginalLikelihood
+from ..paper.variates.space import FeatureSpace
 from ..problems import lotka_volterra, lotka_volterra_reference
 from ..problems.published import load
 from ..report import pyplot
-from ..selection.marginal_likelihood import MiniBatchMarginalLikelihood
-from ..variates.space import FeatureSpace
 from .experiment import Cell, Experiment, Method, Published, Vector
 from .figures import draw_errors
 from .our_methods import our_methods

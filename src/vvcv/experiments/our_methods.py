@@ -8,7 +8,7 @@ from functools import lru_cache
 import numpy as np
 
 from ..data import Tasks
-from ..estimate import Estimate, compare, estimate
+from ..estimation import Estimate, compare, estimate
 from .experiment import Cell, Method, Vector
 
 #: The default, which climbs all rungs, and each of them.

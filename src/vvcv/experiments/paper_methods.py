@@ -14,12 +14,12 @@ import numpy as np
 
 from ..data import Tasks
 from ..kernels import Kernel, Side
-from ..selection.fit import Exact, Fit, fit_replications
-from ..selection.marginal_likelihood import MiniBatchMarginalLikelihood, maximise_marginal_likelihood
-from ..selection.stochastic import BlockCoordinateDescent, StochasticOptimisation
+from ..paper.fit import Exact, Fit, fit_replications
+from ..paper.marginal_likelihood import MiniBatchMarginalLikelihood, maximise_marginal_likelihood
+from ..paper.stochastic import BlockCoordinateDescent, StochasticOptimisation
+from ..paper.variates import KernelVariate
+from ..paper.variates.space import LinearSpace
 from ..stein import SteinKernel, gram
-from ..variates import KernelVariate
-from ..variates.space import LinearSpace
 from .experiment import Cell, Method, Vector
 
 #: Replications of a stochastic method in one compiled loop.

@@ -12,10 +12,10 @@ import numpy as np
 
 from ..data import Task, Tasks
 from ..kernels import Polynomial, SquaredExponential
+from ..paper.marginal_likelihood import MiniBatchMarginalLikelihood
 from ..problems import step
 from ..problems.published import load
 from ..report import pyplot
-from ..selection.marginal_likelihood import MiniBatchMarginalLikelihood
 from .experiment import Cell, Experiment, Method, Published, Vector, data_set, replication_seed
 from .figures import colour
 from .our_methods import our_methods

@@ -65,7 +65,7 @@ class SquaredExponential(Radial):
         return (-0.5) ** j * jnp.exp(-0.5 * s)
 
     def profiles(self, count: int, s: Float[np.ndarray, ...]) -> list[Float[np.ndarray, ...]]:
-        """The profile and its first derivatives in plain NumPy, for `stein.small`."""
+        """The profile and its first derivatives in plain NumPy, for `stein.host_gram`."""
         value = np.exp(-0.5 * s)
         return [(-0.5) ** j * value for j in range(count)]
 
@@ -101,7 +101,7 @@ class Matern(Radial):
         return _matern_profile(self.nu, j, s)
 
     def profiles(self, count: int, s: Float[np.ndarray, ...]) -> list[Float[np.ndarray, ...]]:
-        """The profile and its first derivatives in plain NumPy, for `stein.small`."""
+        """The profile and its first derivatives in plain NumPy, for `stein.host_gram`."""
         z, p = np.sqrt(2 * self.nu * s), int(self.nu - 0.5)
         value = np.exp(-z) / AT_ZERO[p]
         return [(-self.nu) ** j * value * _reverse_bessel(p - j, z, np) for j in range(count)]

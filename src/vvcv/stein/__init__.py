@@ -1,7 +1,7 @@
 """3. Zero-mean functions: Stein operators of first and second order, Stein kernels, Gram matrices, features."""
 
 from .features import count_features, exponents, polynomial_features
-from .grams import Gram, diagonal, gram, pullback, task_matrix
+from .gram_matrix import Gram, diagonal, gram, pullback, task_matrix
 from .kernel import SteinKernel, SteinSum, stein_terms, with_kernel
 
 __all__ = [

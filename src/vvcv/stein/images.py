@@ -17,7 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from ..precision import float64
+from ..runtime.precision import float64
 
 #: Points differentiated together: enough to fill the processor, few enough to keep derivatives in its cache.
 STRIP = 256

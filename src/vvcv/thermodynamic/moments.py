@@ -15,15 +15,15 @@ import numpy as np
 from jaxtyping import Float, Int
 from numpy.linalg import LinAlgError
 
+from ..candidates.fits import build_design
 from ..data import DIGITS, CoordinateSystem, Prepared, Tasks
 from ..kernels import Separable
-from ..selection.dense import DenseSystem
-from ..selection.design import Design
-from ..selection.families import FAMILIES
-from ..selection.kernel_fit import build_design
-from ..selection.model import Model, criterion_and_gradient, solve
-from ..selection.tune import Tuned, tune
+from ..linear_system.dense import DenseSystem
+from ..linear_system.design import Design
+from ..linear_system.model import Model, criterion_and_gradient, solve
 from ..stein import SteinKernel
+from ..tuning.starts import FAMILIES
+from ..tuning.tune import Tuned, tune
 from .quadrature import Rungs
 from .task_matrix import TemperatureKernel
 

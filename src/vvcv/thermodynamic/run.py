@@ -15,9 +15,9 @@ import numpy as np
 from jaxtyping import Float
 
 from ..data import require
-from ..memory import largest_system
-from ..precision import float64
-from ..threads import threads_for
+from ..runtime.memory import largest_system
+from ..runtime.precision import float64
+from ..runtime.threads import threads_for
 from .advice import warn_of_coarse_ladder, warn_of_improper_prior
 from .baselines import compare_all
 from .moments import LadderFit, Rungs, Tick, fit_ladder

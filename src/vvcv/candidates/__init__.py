@@ -1,0 +1,1 @@
+"""What each rung offers for a task: plain average, polynomial, kernel."""

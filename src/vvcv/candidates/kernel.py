@@ -1,0 +1,183 @@
+"""Exact kernel control variates for one task or several: search on rounded rows, solution on the data as they are.
+
+`independent` fits one task by itself. `joint` fits several: on different points by B k_0 and by the shared + own model
+B k_0 + diag(k_t), on shared points by one covariance for all, where every B gives the same estimate. Each returns the
+candidates that were worth solving, as `KernelFit`s in the user's units; `answers` weighs them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+from jaxtyping import Float
+
+from ..data import DIGITS, Coordinates, Prepared
+from ..kernels import Kernel
+from ..linear_system.design import Design
+from ..linear_system.model import Criterion, Model
+from ..tuning.search import Found, refit, search, those_that_work
+from ..tuning.starts import (
+    CANDIDATES,
+    change_family,
+    on_tasks,
+    one_function,
+    scalar_model,
+    separable_model,
+    shared_and_own,
+)
+from .fits import KernelFit, build_design
+
+#: Rows beyond which hyperparameters are chosen on a part of the data (the solution always uses all).
+MOST_TUNING_ROWS = 1000
+
+#: Tasks whose merits are on average this many times smaller when fitted together clearly inform each other.
+CLEARLY_ALIKE = 2.0
+
+#: How much of a shared + own model is shared at first: this, or one minus this.
+MOSTLY = 0.99
+
+#: What a model of all tasks as one function may lag behind by in the merit. A value left out is predicted from its
+#: neighbours, and says nothing about places where its own task has no points and another has.
+ONE_FUNCTION_CREDIT = 0.25
+
+#: Evaluations for one task's own parameters from those of all tasks on the same points.
+FROM_POOLED = 25
+
+
+@dataclass(frozen=True)
+class Options:
+    """How hyperparameters are chosen."""
+
+    families: tuple[str | Kernel, ...] = CANDIDATES
+    criterion: Criterion = "reml"
+    order: int = 1
+
+
+def independent(prepared: Prepared, task: int, options: Options) -> list[KernelFit]:
+    """Scalar kernel control variates of one task (control functionals, paper section 2)."""
+    return _searched(prepared, (task,), options, _scalar_start(options), pooled=False)
+
+
+def own_parameters(fit: KernelFit, task: int, options: Options) -> KernelFit:
+    """One task of a fit on shared points by itself, its parameters tuned from there."""
+    prepared, start = fit.prepared, replace(fit, members=(task,), pooled=False)
+    design = _tuning_design(prepared, start.members, fit.coordinates, fit.degree, False)
+    return replace(start, found=refit(fit.found, design, fit.found.model, options.criterion, FROM_POOLED))
+
+
+def joint(prepared: Prepared, members: tuple[int, ...], own: dict[int, KernelFit], options: Options) -> list[KernelFit]:
+    """Vector-valued control variates of several tasks; `own` holds their best independent fits, as starts."""
+    if prepared.tasks.share_points:
+        return _searched(prepared, members, options, _scalar_start(options), pooled=True)
+    covariance = _start_covariance(prepared, members)
+    separable = _separable(prepared, members, covariance, options)
+    best = best_of(separable)
+    alike = _one_function(best, covariance, options)
+    own_part = _shared_and_own(best_of([best, *alike]), own, covariance, options)
+    return [*separable, *map(_credited, alike), *own_part]
+
+
+def semi_exact(fits: Sequence[KernelFit], degree: int, options: Options) -> list[KernelFit]:
+    """The best fits with polynomial columns of total degree `degree` for every task, tuned again from there.
+
+    What the polynomials take away may leave a smoother rest, so the best of the smoothest family is tried as well.
+    """
+    smoothest = [fit for fit in fits if fit.found.family is options.families[0]]
+    chosen = {id(fit): fit for fit in (best_of(fits), *([best_of(smoothest)] if smoothest else []))}
+    return those_that_work((partial(_with_columns, fit, degree, options) for fit in chosen.values()), required=False)
+
+
+def best_of(fits: Sequence[KernelFit]) -> KernelFit:
+    """The fit with the best merit, what it has credit for set aside."""
+    return min(fits, key=lambda fit: fit.found.merit - len(fit.members) * fit.found.credit)
+
+
+def _credited(fit: KernelFit) -> KernelFit:
+    return replace(fit, found=replace(fit.found, credit=ONE_FUNCTION_CREDIT))
+
+
+def _with_columns(fit: KernelFit, degree: int, options: Options) -> KernelFit:
+    design = _tuning_design(fit.prepared, fit.members, fit.coordinates, degree, fit.pooled)
+    return replace(fit, found=refit(fit.found, design, fit.found.model, options.criterion), degree=degree)
+
+
+def _scalar_start(options: Options):
+    return lambda family, design, lengthscale, noise: scalar_model(family, design, lengthscale, noise, options.order)
+
+
+def _separable(prepared: Prepared, members, covariance: np.ndarray, options: Options, coordinates=None):
+    def start(family, design, lengthscale, noise):
+        return separable_model(family, design, lengthscale, covariance, noise, options.order)
+
+    return _searched(prepared, members, options, start, False, coordinates)
+
+
+def _one_function(best: KernelFit, covariance: np.ndarray, options: Options) -> list[KernelFit]:
+    """B k again, from a B that takes all tasks for one function."""
+    family, coordinates = (best.found.family,), {best.found.system: best.coordinates}
+    start, options = one_function(covariance), replace(options, families=family)
+    attempt = partial(_separable, best.prepared, best.members, start, options, coordinates)
+    return [fit for fits in those_that_work([attempt], required=False) for fit in fits]
+
+
+def _searched(
+    prepared: Prepared, members: tuple[int, ...], options: Options, start, pooled: bool, coordinates=None
+) -> list[KernelFit]:
+    coordinates = coordinates or {s: prepared.coordinates(members, s) for s in prepared.systems(members)}
+    designs = {s: _tuning_design(prepared, members, c, 0, pooled) for s, c in coordinates.items()}
+    found = search(designs, start, options.families, options.criterion)
+    return [KernelFit(prepared, members, coordinates[f.system], f, 0, pooled) for f in found]
+
+
+def _tuning_design(prepared: Prepared, members, coordinates: Coordinates, degree: int, pooled: bool) -> Design:
+    return build_design(prepared, members, coordinates, degree, pooled).rounded(DIGITS).thinned(MOST_TUNING_ROWS)
+
+
+def _shared_and_own(
+    separable: KernelFit, own: dict[int, KernelFit], covariance: np.ndarray, options: Options
+) -> list[KernelFit]:
+    """The shared + own model from two starts: almost all shared and, unless tasks are clearly alike, almost all own."""
+    mostly_shared = partial(_mixed, separable, separable.found.model, own, MOSTLY, options)
+    alone = sum(own[task].found.merit for task in separable.members)
+    if separable.found.merit < alone - len(separable.members) * np.log(CLEARLY_ALIKE):
+        return those_that_work([mostly_shared], required=False)
+    # Coordinates, family and the shape of what is shared are those of the task that is known best.
+    best = best_of([own[task] for task in separable.members])
+    coordinates = separable.prepared.coordinates(separable.members, best.found.system)
+    frame = replace(separable, coordinates=coordinates, found=best.found)
+    shared = on_tasks(best.found.model, covariance, [own[task].found.model for task in separable.members])
+    mostly_own = partial(_mixed, frame, shared, own, 1 - MOSTLY, options)
+    return those_that_work([mostly_shared, mostly_own], required=False)
+
+
+def _mixed(frame: KernelFit, shared: Model, own: dict[int, KernelFit], part: float, options: Options) -> KernelFit:
+    """The shared + own model with this part shared at first, in the coordinates and family of a fit."""
+    design = _tuning_design(frame.prepared, frame.members, frame.coordinates, 0, False)
+    start = shared_and_own(shared, [_own_start(frame, own[task], options).model for task in frame.members], part)
+    return replace(frame, found=refit(frame.found, design, start, options.criterion))
+
+
+def _own_start(frame: KernelFit, own: KernelFit, options: Options) -> Found:
+    """One task's own kernel in the family and coordinates of another fit."""
+    design = _tuning_design(frame.prepared, own.members, frame.coordinates, 0, False)
+    return refit(own.found, design, change_family(own.found.model, frame.found.family), options.criterion)
+
+
+def _start_covariance(prepared: Prepared, members: tuple[int, ...]) -> Float[np.ndarray, "m m"]:
+    """A first B from how alike the linear parts of the tasks are, shrunk towards the identity."""
+    coordinates = prepared.coordinates(members, "scaled")
+    parts = []
+    for task in members:
+        rows = prepared.distinct[task]
+        scores = coordinates.scores(rows.scores)
+        columns = np.hstack([np.ones((len(scores), 1)), scores])
+        ridge = 0.1 * len(scores) * np.eye(columns.shape[1])
+        ridge[0, 0] = 0.0
+        parts.append(np.linalg.solve(columns.T @ columns + ridge, columns.T @ prepared.standard_values(task))[1:])
+    slopes = np.array(parts)
+    norms = np.linalg.norm(slopes, axis=1) + 1e-12
+    alike = np.round((slopes @ slopes.T) / np.outer(norms, norms), DIGITS)
+    return 0.2 * np.eye(len(members)) + 0.8 * alike

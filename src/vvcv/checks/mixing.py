@@ -1,0 +1,105 @@
+"""Have the chains mixed? Rank-normalised split r_hat and effective sample size, the diagnostics that ArviZ shows.
+
+Draws are replaced by normal scores of their ranks, so that heavy tails do not hide what they should show; each chain
+is cut in half, so that a drift shows within it. Reference: Vehtari, Gelman, Simpson, Carpenter and Buerkner (2021).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float
+from scipy.special import ndtri
+
+from ..data.task import Task, Tasks
+from .autocorrelation import effective_sizes
+
+#: Chains that have mixed stay below this r_hat, and have at least so many effective draws together.
+LARGEST_R_HAT, FEWEST_DRAWS = 1.05, 100
+
+
+@dataclass(frozen=True, eq=False)
+class Mixing:
+    """For each task the largest r_hat of its values and coordinates, and the effective draws of its values.
+
+    Both are nan for tasks without chains.
+    """
+
+    r_hat: Float[np.ndarray, " T"]
+    ess: Float[np.ndarray, " T"]
+
+    @property
+    def poor(self) -> list[int]:
+        """Tasks whose chains have not mixed."""
+        return np.flatnonzero((self.r_hat > LARGEST_R_HAT) | (self.ess < FEWEST_DRAWS)).tolist()
+
+    def alarms(self, names: Sequence[str], sizes: Sequence[int]) -> list[str]:
+        """A line for each task whose chains have not mixed."""
+        return [
+            f"warning: the chains of task {names[t]!r} have not mixed (r_hat {self.r_hat[t]:.2f}, "
+            f"{self.ess[t]:.0f} effective draws of {sizes[t]}): error bars may be too narrow. Run longer chains."
+            for t in self.poor
+        ]
+
+
+def mixing(tasks: Tasks) -> Mixing | None:
+    """Diagnostics of all tasks, or None where none has chains.
+
+    >>> stuck = np.random.default_rng(0).normal(size=(2, 100)) + np.array([[0.0], [5.0]])
+    >>> mixing(Tasks([Task(stuck[..., None], -stuck[..., None], stuck)])).poor
+    [0]
+    """
+    pairs = [_of_task(task) for task in tasks]
+    if np.isnan(pairs).all():
+        return None
+    r_hats, sizes = np.array(pairs).T
+    return Mixing(r_hats, sizes)
+
+
+def _of_task(task: Task) -> tuple[float, float]:
+    if task.chains is None or task.chains[1] < 4:
+        return np.nan, np.nan
+    values = task.values.reshape(task.chains)
+    coordinates = task.points.reshape(*task.chains, -1)
+    series = [values, *np.moveaxis(coordinates, -1, 0)]
+    return max(r_hat(draws) for draws in series), effective_draws(values)
+
+
+def r_hat(draws: Float[np.ndarray, "chain draw"]) -> float:
+    """The larger of the rank-normalised split r_hat of the draws and of their distances from the median.
+
+    >>> round(r_hat(np.random.default_rng(0).normal(size=(4, 500))), 2)
+    1.0
+    """
+    halves = _halves(draws)
+    folded = np.abs(halves - np.median(halves))
+    return max(_ratio(_normal_scores(halves)), _ratio(_normal_scores(folded)))
+
+
+def effective_draws(draws: Float[np.ndarray, "chain draw"]) -> float:
+    """Effective sample size of the rank-normalised draws, split in halves."""
+    scores = _normal_scores(_halves(draws))
+    return float(effective_sizes(scores.reshape(-1, 1), scores.shape)[0])
+
+
+def _halves(draws: Float[np.ndarray, "chain draw"]) -> Float[np.ndarray, "half draw"]:
+    half = draws.shape[1] // 2
+    return np.concatenate([draws[:, :half], draws[:, -half:]])
+
+
+def _normal_scores(draws: Float[np.ndarray, "half draw"]) -> Float[np.ndarray, "half draw"]:
+    _, place, counts = np.unique(draws, return_inverse=True, return_counts=True)
+    ranks = (np.cumsum(counts) - (counts - 1) / 2)[place].reshape(draws.shape)  # equal draws share a rank
+    return ndtri((ranks - 0.375) / (draws.size + 0.25))
+
+
+def _ratio(draws: Float[np.ndarray, "half draw"]) -> float:
+    """sqrt of (variance over all draws / variance within chains), 1 where nothing varies."""
+    n = draws.shape[1]
+    within = float(draws.var(axis=1, ddof=1).mean())
+    between = float(draws.mean(axis=1).var(ddof=1))
+    if within == 0:
+        return 1.0 if between == 0 else np.inf
+    return float(np.sqrt((n - 1) / n + between / within))

@@ -1,0 +1,1 @@
+"""Commands: what a person would rather type than program."""

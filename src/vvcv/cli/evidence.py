@@ -1,0 +1,45 @@
+"""`vvcv evidence FILE`: log evidence from the draws of a ladder of power posteriors in a file."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ..data.files import read_arrays
+
+
+def evidence_command(
+    file: Annotated[
+        Path,
+        typer.Argument(
+            help="An .npz or netCDF file with log_likelihoods, temperatures, points, scores_likelihood, scores_prior."
+        ),
+    ],
+    plot: Annotated[Path | None, typer.Option(help="Where a picture goes, if anywhere.")] = None,
+    compare: Annotated[bool, typer.Option(help="Also plain averages, stepping stones and MBAR.")] = True,
+) -> None:
+    """Log evidence with an error bar, from draws of all power posteriors.
+
+    The first axis of every array is the ladder; or all have one row per draw, temperatures too.
+    """
+    from ..thermodynamic import evidence
+    from ..thermodynamic.samples import FIELDS
+
+    names = {name for others in FIELDS.values() for name in others}
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", UserWarning)
+            result = evidence(read_arrays(file, names), compare=compare, progress=True)
+    except (ValueError, OSError, ImportError) as error:
+        typer.echo(f"error: {error}", err=True)
+        raise typer.Exit(2) from None
+    for warning in caught:
+        typer.echo(f"warning: {warning.message}", err=True)
+    typer.echo(str(result))
+    if plot is not None:
+        plot.parent.mkdir(parents=True, exist_ok=True)
+        result.plot()[0].figure.savefig(plot, dpi=150)
+        typer.echo(f"Picture: {plot}")

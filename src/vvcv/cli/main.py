@@ -1,0 +1,55 @@
+"""The command line: `vvcv demo` and what else a person would rather type than program."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .check import check_command
+from .evidence import evidence_command
+from .reproduce import reproduce_command
+
+app = typer.Typer(
+    no_args_is_help=True, add_completion=False, help="Many related expectations at once, with error bars."
+)
+
+
+@app.callback()
+def _program() -> None:
+    """Many related expectations at once, with error bars."""
+
+
+@app.command()
+def demo(
+    runs: Annotated[int, typer.Option(min=6, help="Model runs per fidelity.")] = 20,
+    seed: Annotated[int, typer.Option(help="Seed of the random inputs.")] = 0,
+    out: Annotated[Path, typer.Option(help="Where the picture goes.")] = Path("vvcv-demo.png"),
+) -> None:
+    """Expected flow through a borehole from a few cheap and a few dear model runs."""
+    from .demo import run_demo
+
+    run_demo(runs, seed, out)
+
+
+app.command("check")(check_command)
+app.command("evidence")(evidence_command)
+app.command("reproduce")(reproduce_command)
+
+
+@app.command()
+def version() -> None:
+    """Print the version."""
+    from .. import __version__
+
+    print(__version__)
+
+
+def main() -> None:
+    """Entry point of the `vvcv` program."""
+    app()
+
+
+if __name__ == "__main__":
+    main()

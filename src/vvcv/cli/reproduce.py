@@ -1,0 +1,46 @@
+"""`vvcv reproduce NAME`: the paper's tables and figures, its own rows and ours."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def reproduce_command(
+    name: Annotated[str, typer.Argument(help="An experiment, or all; `vvcv reproduce list` prints the names.")],
+    quick: Annotated[
+        bool, typer.Option("--quick/--full", help="A few replications in a few minutes, or as many as the paper's.")
+    ] = False,
+    replications: Annotated[int | None, typer.Option(min=1, help="Replications of every cell.")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Seed from which every replication's own is derived.")] = 0,
+    out: Annotated[Path, typer.Option(help="Results go to OUT/NAME.")] = Path("results"),
+    methods: Annotated[
+        str | None, typer.Option(help='Rows to run, separated by commas; "paper" and "ours" name groups.')
+    ] = None,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Discard what is stored for these rows first.")] = False,
+) -> None:
+    """Run a table or figure of the paper, or resume it: CSV, Markdown table, PNG and SVG, published numbers beside."""
+    from ..experiments import EXPERIMENTS, load_experiment
+    from ..experiments.runner import reproduce
+
+    if name == "list":
+        typer.echo("\n".join(EXPERIMENTS))
+        return
+    try:
+        for each in EXPERIMENTS if name == "all" else (name,):
+            results = reproduce(
+                load_experiment(each),
+                out,
+                quick=quick,
+                replications=replications,
+                seed=seed,
+                methods=None if methods is None else methods.split(","),
+                fresh=fresh,
+            )
+            typer.echo((results.folder / "table.md").read_text())
+            typer.echo(f"Files: {results.folder}")
+    except (ValueError, ImportError) as error:
+        typer.echo(f"error: {error}", err=True)
+        raise typer.Exit(2) from None

@@ -1,0 +1,16 @@
+"""5. Estimates: plain average, the ladder of control variates, error bars."""
+
+from ..candidates.plain import average, effective_size
+from .result import ControlVariate, Estimate, MonteCarlo
+from .run import METHODS, compare, estimate
+
+__all__ = [
+    "METHODS",
+    "ControlVariate",
+    "Estimate",
+    "MonteCarlo",
+    "average",
+    "compare",
+    "effective_size",
+    "estimate",
+]

@@ -1,0 +1,164 @@
+"""`estimate`: standardise, choose, tune, solve, report (the whole pipeline in one call)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from ..candidates.kernel import Options
+from ..data import Prepared, Task, Tasks, as_tasks, require
+from ..kernels import Kernel, as_kernel
+from ..linear_system.model import Criterion
+from ..runtime.precision import float64, without_warnings
+from ..runtime.threads import threads_for
+from ..tuning.interrupt import interruptible
+from ..tuning.starts import CANDIDATES, FAMILIES
+from .diagnosis import diagnosed
+from .ladder import METHODS, Ladder, RefusedError
+from .result import ControlVariate, Estimate, MonteCarlo, Promise
+from .weights import Answer, combine, weigh
+
+KernelChoice = str | Kernel | Callable[..., Any] | Sequence[str] | None
+
+
+def estimate(
+    tasks: Tasks | Task | Sequence[Task],
+    method: str = "auto",
+    *,
+    kernel: KernelChoice = None,
+    criterion: Criterion = "reml",
+    order: int = 1,
+    check: bool = True,
+    on_interrupt: Literal["raise", "best"] = "raise",
+) -> Estimate:
+    """Estimate the expectations of all tasks by control variates (paper, eq. 8 solved exactly), with error bars.
+
+    `method` names a rung ("mc", "zv", "cf", "secf", "vv", "vv-secf"), or "auto" weighs all rungs for each task by
+    their standard errors and by how well they predict values they have not seen. `kernel` names one
+    family or several, or is a kernel of your own: any JAX function k(x, y) of standardised coordinates, whose
+    parameters are tuned if it is a module. By default the data choose. `check=False` leaves out `vvcv.check`, whose
+    alarms are otherwise printed under the table. With `on_interrupt="best"`, Ctrl-C ends the tuning and the best
+    models so far give the answer; a second Ctrl-C interrupts.
+
+    >>> rng = np.random.default_rng(0)
+    >>> x = rng.normal(size=(30, 1))
+    >>> est = estimate(Task(x, -x, np.exp(x[:, 0] / 2), name="lognormal"), method="cf")
+    >>> bool(abs(est.mean[0] - np.exp(1 / 8)) < 0.01)
+    True
+    """
+    options: dict[str, Any] = {"kernel": kernel, "criterion": criterion, "order": order}
+    return compare(tasks, (method,), **options, check=check, on_interrupt=on_interrupt)[method]
+
+
+@float64
+def compare(
+    tasks: Tasks | Task | Sequence[Task],
+    methods: Sequence[str] = METHODS,
+    *,
+    kernel: KernelChoice = None,
+    criterion: Criterion = "reml",
+    order: int = 1,
+    check: bool = True,
+    on_interrupt: Literal["raise", "best"] = "raise",
+    refused: Literal["raise", "skip"] = "raise",
+) -> dict[str, Estimate]:
+    """Estimates of the same tasks by several methods, each of which starts from what the earlier ones found.
+
+    A method that cannot serve these data (too few points) is an error, or left out with `refused="skip"`.
+
+    >>> x = np.random.default_rng(0).normal(size=(30, 1))
+    >>> sorted(compare(Task(x, -x, x[:, 0] ** 2), ["mc", "zv"]))
+    ['mc', 'zv']
+    """
+    tasks = as_tasks(tasks)
+    for method in methods:
+        require(
+            method in (*METHODS, "auto"),
+            f"method must be one of {[*METHODS, 'auto']}, but is {method!r}. Take one of these.",
+        )
+    for task, name in zip(tasks, tasks.names, strict=True):
+        require(
+            task.size >= 2,
+            f"A task needs at least two points for an error bar, but task {name!r} has {task.size}. Add points.",
+        )
+    ladder = Ladder(Prepared.of(tasks), _options(kernel, criterion, order))
+    require(on_interrupt in ("raise", "best"), f"on_interrupt must be 'raise' or 'best', but is {on_interrupt!r}.")
+    require(refused in ("raise", "skip"), f"refused must be 'raise' or 'skip', but is {refused!r}.")
+    rows = max(tasks.sizes) if tasks.share_points else sum(tasks.sizes)
+    keep_best = on_interrupt == "best"
+    with threads_for(rows), without_warnings(), interruptible(keep_best=keep_best) as interruption:
+        estimates = _climb_all(ladder, methods, refused)
+    return diagnosed(estimates, tasks, check, interruption.stopped_early)
+
+
+def _climb_all(ladder: Ladder, methods: Sequence[str], refused: str) -> dict[str, Estimate]:
+    estimates = {}
+    for method in methods:
+        try:
+            estimates[method] = _climb(ladder, method)
+        except RefusedError:
+            if refused == "raise":
+                raise
+    return estimates
+
+
+def _climb(ladder: Ladder, method: str) -> Estimate:
+    started = time.perf_counter()
+    tasks, plain = ladder.prepared.tasks, ladder.plain
+    offered = ladder.automatic() if method == "auto" else [[answer] for answer in ladder.required(method)]
+    chosen = [combine(answers) for answers in offered]
+    return Estimate(
+        names=tasks.names,
+        mean=np.array([answer.mean for answer in chosen]),
+        std_error=np.array([answer.std_error for answer in chosen]),
+        model_std_error=np.array([answer.model_error for answer in chosen]),
+        cross_fitted_std_error=np.array([answer.cross_fitted_error for answer in chosen]),
+        method=method,
+        methods=tuple(answer.method for answer in chosen),
+        monte_carlo=MonteCarlo(np.array([a.mean for a in plain]), np.array([a.std_error for a in plain])),
+        task_correlation=ladder.task_correlation,
+        kernel=tuple(answer.description for answer in chosen),
+        sizes=tasks.sizes,
+        seconds=time.perf_counter() - started,
+        share_points=tasks.share_points,
+        freedom=np.array([answer.freedom for answer in chosen]),
+        promises=tuple(_promises(answers) for answers in offered),
+        control_variate=ControlVariate(tasks.names, chosen, tasks.dimension),
+    )
+
+
+def _promises(offered: list[Answer]) -> tuple[Promise, ...]:
+    weights = weigh([answer.merit for answer in offered])
+    return tuple(
+        Promise(
+            answer.method,
+            answer.description,
+            answer.mean,
+            answer.std_error,
+            answer.model_error,
+            answer.cross_fitted_error,
+            float(weight),
+        )
+        for answer, weight in zip(offered, weights, strict=True)
+    )
+
+
+def _options(kernel: KernelChoice, criterion: Criterion, order: int) -> Options:
+    require(criterion in get_args(Criterion), f"criterion must be one of {get_args(Criterion)}, but is {criterion!r}.")
+    require(order in (1, 2), f"The Langevin operator has order 1 or 2, but order = {order!r}.")
+    if isinstance(kernel, Kernel) or callable(kernel):
+        return Options((as_kernel(kernel),), criterion, order)
+    families = CANDIDATES if kernel is None else (kernel,) if isinstance(kernel, str) else tuple(kernel)
+    unknown = [family for family in families if family not in FAMILIES]
+    require(
+        not unknown and len(families) > 0,
+        f"kernel must name families among {list(FAMILIES)}, or be a function k(x, y), but {unknown or 'nothing'} "
+        "was given.",
+    )
+    if order == 2:
+        families = tuple(family for family in families if family != "matern-3/2")
+        require(len(families) > 0, "matern-3/2 is not smooth enough for order 2. Use order 1 or a smoother family.")
+    return Options(families, criterion, order)

@@ -1,0 +1,117 @@
+"""What a fit says about one task, and one answer out of several: weighted by how well each has shown itself.
+
+    s_k = sqrt(promised error * root mean square of the left-out residuals),   w_k ~ s_k^-8,   v_k ~ s_k^-2.25
+
+    mean = sum_k w_k m_k,   std_error^2 = sum_k v_k (e_k^2 + (m_k - mean)^2)
+
+A clearly better fit takes all the weight, and where the evidence is thin, fits share it. Doubt is spread more evenly
+than weight: a rival that is a few times less sure still widens the error bar, by how much it disagrees.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from math import hypot
+
+import numpy as np
+from jaxtyping import Float
+
+Variate = Callable[[np.ndarray, np.ndarray], np.ndarray]
+
+#: How sharply weights fall with the merit: of the mean, and of the doubt about it.
+SHARPNESS, DOUBT = 8.0, 2.25
+
+#: Weights below this are left out: they would cost an evaluation of the variate and change nothing.
+NEGLIGIBLE = 1e-4
+
+#: Squared distance from the plain average, in its own errors, that no one wonders at (5 % of right answers exceed it).
+UNREMARKABLE = 4.0
+
+#: What a squared distance beyond that costs in the merit: enough to doubt a sharp answer, too little to refuse one
+#: because the sample has missed a tail.
+PRICE = 0.125
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """What one fit says about one task: the mean, its standard error with degrees of freedom, the variate, a merit.
+
+    The merit is the logarithm of s above: less is better. Beside the error bar stand what the model alone claims, and
+    the Monte Carlo error of the residuals that are left when every value is predicted from the others (cross-fitted).
+    """
+
+    method: str
+    mean: float
+    std_error: float
+    merit: float
+    freedom: float
+    variate: Variate
+    description: str
+    model_error: float = np.nan
+    cross_fitted_error: float = np.nan
+    weight: float = 1.0
+
+
+def contradiction(mean: float, plain: Answer, skewness: float = 0.0) -> float:
+    """What an answer's merit pays for being many standard errors away from the plain average, which has no bias.
+
+    Separate modes, for one, hide from every Stein kernel: nothing but their share of the sample tells their weight.
+    The distance counts as Student's t with the plain average's degrees of freedom, after Hall's correction for skewed
+    values: where the long tail is missed, the average is too low and so is its standard error.
+
+        t + g t^2 / (3 sqrt n) + g^2 t^3 / (27 n) + g / (6 sqrt n),   g the skewness of the values
+
+    >>> plain = Answer("mc", 0.0, 0.1, 0.0, 50.0, np.subtract, "")
+    >>> contradiction(1.0, plain) > 5 > contradiction(1.0, plain, skewness=3.0)
+    True
+    """
+    if plain.std_error <= 0:
+        return 0.0
+    t, bend = (plain.mean - mean) / plain.std_error, skewness / (3 * np.sqrt(plain.freedom + 1))
+    corrected = t + bend * t**2 + (bend * t) ** 2 * t / 3 + bend / 2
+    distance = (plain.freedom + 1) * np.log1p(corrected**2 / plain.freedom)
+    return PRICE * max(0.0, float(distance) - UNREMARKABLE)
+
+
+def weigh(merits: Sequence[float], sharpness: float = SHARPNESS) -> Float[np.ndarray, " k"]:
+    """Weights proportional to exp(-sharpness * merit), those that hardly count set to zero.
+
+    >>> weigh([0.0, 0.0, 5.0])
+    array([0.5, 0.5, 0. ])
+    """
+    distance = np.asarray(merits, dtype=float) - min(merits)
+    weights = np.exp(-sharpness * distance)
+    weights = np.where(weights < NEGLIGIBLE, 0.0, weights)
+    return weights / weights.sum()
+
+
+def combine(answers: Sequence[Answer]) -> Answer:
+    """One answer from several about the same task; method, kernel and merit are those of the heaviest.
+
+    >>> both = [Answer("cf", m, 0.1, 0.0, 9.0, np.subtract, "") for m in (0.9, 1.1)]
+    >>> combine(both).mean, round(combine(both).std_error, 4)
+    (1.0, 0.1414)
+    """
+    merits = [answer.merit for answer in answers]
+    weights, doubts = weigh(merits), weigh(merits, DOUBT)
+    parts = tuple(replace(a, weight=float(w)) for a, w in zip(answers, weights, strict=True) if w > 0)
+    best = max(parts, key=lambda part: part.weight)
+    # Differences from the best, so that the last digits of large means survive.
+    mean = best.mean + sum(part.weight * (part.mean - best.mean) for part in parts)
+    doubt = [np.sqrt(v) * hypot(a.std_error, a.mean - mean) for v, a in zip(doubts, answers, strict=True)]
+    return Answer(
+        best.method,
+        mean,
+        hypot(*doubt),  # whose squares may exceed every float
+        best.merit,
+        sum(part.weight * part.freedom for part in parts),
+        best.variate if len(parts) == 1 else _sum_of(parts),
+        best.description,
+        best.model_error,
+        best.cross_fitted_error,
+    )
+
+
+def _sum_of(parts: tuple[Answer, ...]) -> Variate:
+    return lambda points, merits: np.sum([part.weight * part.variate(points, merits) for part in parts], axis=0)

@@ -1,0 +1,59 @@
+"""How far off the means of a kernel fit may be: the model's word, and what values say that were left out.
+
+With r_i the residual of value i predicted from all others, v_i its variance under the model, beta_t = sum_i c_ti y_i:
+
+    model_t    = sqrt(cov beta_tt)                       what the model believes
+    z_t        = rms over task t of r_i / sqrt(v_i)      how wrong its beliefs about values are
+    left-out_t = rms over task t of r_i
+    jackknife_t = sqrt(sum_i (c_ti r_i)^2)               what the mean would move by, values replaced by predictions
+
+The k parameters were tuned on the same N values, which no residual knows: errors of the mean pay exp(k/N) (Akaike).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float
+
+from .dense import DenseSystem
+from .design import Design
+from .merit import merit_of
+
+
+@dataclass(frozen=True)
+class Errors:
+    """Errors of the means of all tasks, in the units of the values."""
+
+    model: Float[np.ndarray, " T"]
+    z: Float[np.ndarray, " T"]
+    left_out: Float[np.ndarray, " T"]
+    jackknife: Float[np.ndarray, " T"]
+    residual: Float[np.ndarray, N * m]
+
+    @classmethod
+    def of(cls, system: DenseSystem, design: Design, tuned: int) -> Errors:
+        """Errors of a solved system, of which `tuned` parameters were chosen on its values."""
+        residual, variance = system.leave_one_out()
+        shared = residual.ndim == 2
+        model = np.diag(system.covariance)[: 1 if shared else design.tasks]
+        moved = system.influence[: design.tasks] ** 2 @ residual**2
+        hidden = np.exp(tuned / design.values.size)
+        return cls(
+            model=hidden * np.sqrt(model),
+            z=np.sqrt(design.task_means(residual**2 / variance)),
+            left_out=np.sqrt(design.task_means(residual**2)),
+            jackknife=hidden * np.sqrt(moved[0] if shared else moved),
+            residual=residual,
+        )
+
+    @property
+    def merit(self) -> Float[np.ndarray, " T"]:
+        """By what fits are compared: the model's error as corrected by z, and the left-out residuals."""
+        return merit_of(self.model * self.z, self.left_out)
+
+    @property
+    def std_error(self) -> Float[np.ndarray, " T"]:
+        """The error bar: the jackknife's, or the model's where that is larger, never trusting z to shrink it."""
+        return np.maximum(self.jackknife, self.model * np.maximum(self.z, 1.0))

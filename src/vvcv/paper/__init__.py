@@ -1,0 +1,1 @@
+"""Every construction and algorithm of the paper, behind `fit`."""

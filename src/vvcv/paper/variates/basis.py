@@ -1,0 +1,88 @@
+"""Control variates from a basis of functions, g_t = sum_i sum_t' B_tt' theta_it' S_t[phi_i] (paper, C.2, eq. 12).
+
+The paper writes one theta_i for all t' (`coefficients="shared"`), so that tasks differ by the factors (B 1)_t only;
+`coefficients="task"` lets theta_i be a vector in R^T, as the paper does for kernels. Monomials give the
+polynomial control variates of Mira et al. (2013).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from jaxtyping import Float
+
+from ...kernels import Side
+from ...stein import polynomial_features
+from ...stein.fields import polynomial_field_features
+from ...stein.images import stein_images
+from .kernel import task_matrix
+from .space import FeatureSpace
+
+Coefficients = Literal["task", "shared"]
+
+
+class _FeatureVariate:
+    """What polynomials and other bases share: a matrix of Stein images."""
+
+    coregionalization: Any
+    coefficients: Coefficients
+    exact_degree = 0
+    separable = True
+
+    def images(self, rows: Side) -> Float[np.ndarray, "n q"]:
+        """Stein images of the basis at the rows, each under its own target."""
+        raise NotImplementedError
+
+    def task_matrix(self, tasks: int) -> Float[np.ndarray, "T T"]:
+        """B: given, or the identity."""
+        return task_matrix(self.coregionalization, tasks)
+
+    def space(self, rows: Side, centres: Side, tasks: int) -> FeatureSpace:
+        """The space spanned by the images, seen at `rows`."""
+        return FeatureSpace(rows.task, self.images(rows)[None], shared=self.coefficients == "shared", tasks=tasks)
+
+
+@dataclass(frozen=True, eq=False)
+class PolynomialVariate(_FeatureVariate):
+    """Polynomials of a total degree: monomials (order 2), or fields with monomial components (order 1).
+
+    >>> PolynomialVariate(2).images(Side(np.ones((1, 1)), -np.ones((1, 1)), np.zeros(1, int)))
+    array([[-1.,  0.]])
+    """
+
+    degree: int = 2
+    order: int = 2
+    coregionalization: Any = None
+    coefficients: Coefficients = "task"
+
+    def __post_init__(self) -> None:
+        if int(self.degree) != self.degree or self.degree < 1:
+            raise ValueError(f"The degree of a polynomial must be a positive integer, but is {self.degree!r}.")
+        if self.order not in (1, 2):
+            raise ValueError(f"The Langevin operator has order 1 or 2, but order = {self.order!r}.")
+
+    def images(self, rows: Side) -> Float[np.ndarray, "n q"]:
+        images = polynomial_features if self.order == 2 else polynomial_field_features
+        return images(np.asarray(rows.points), np.asarray(rows.scores), self.degree)
+
+
+@dataclass(frozen=True, eq=False)
+class BasisVariate(_FeatureVariate):
+    """Any basis as one JAX function of a point: x -> (q,) for order 2, x -> (q, d) for order 1.
+
+    >>> import jax.numpy as jnp
+    >>> variate = BasisVariate(lambda x: jnp.stack([x[0], jnp.sin(x[0])]))
+    >>> variate.images(Side(np.zeros((1, 1)), np.ones((1, 1)), np.zeros(1, int)))
+    array([[1., 1.]])
+    """
+
+    function: Callable[..., Any]
+    order: int = 2
+    coregionalization: Any = None
+    coefficients: Coefficients = "task"
+
+    def images(self, rows: Side) -> Float[np.ndarray, "n q"]:
+        return stein_images(self.function, np.asarray(rows.points), np.asarray(rows.scores), self.order)

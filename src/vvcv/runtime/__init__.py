@@ -1,0 +1,1 @@
+"""Precision, threads, memory: what the machine gives."""

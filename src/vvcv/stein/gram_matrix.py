@@ -1,0 +1,229 @@
+"""Gram matrices of matrix-valued Stein kernels and their pullbacks.
+
+A matrix-valued kernel is assembled from scalar ones, block by block of tasks: B_tt' times the scalar kernel, or one
+task's block alone. So only scalar kernels are compiled (`compiled_gram`), nearly equal shapes share one compilation, and
+small matrices of the usual kernels need none (`host_gram`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import NamedTuple
+
+import jax
+import numpy as np
+from jaxtyping import Float
+
+from ..kernels import Coregionalization, Own, Separable, Side
+from ..runtime.precision import float64, without_warnings
+from . import compiled_gram, host_gram
+from .kernel import SteinKernel, SteinSum, stein_terms, with_kernel
+
+Pull = Callable[[np.ndarray], SteinKernel]
+
+
+def gram(kernel: SteinKernel | SteinSum, left: Side, right: Side | None = None) -> Float[np.ndarray, "n m"]:
+    """The matrix K_0(x_i, x_j)_(t_i t_j) between two sides, or of one side with itself (Theorem 3.1).
+
+    >>> from vvcv.kernels import SquaredExponential
+    >>> x = np.linspace(-1, 1, 4)[:, None]
+    >>> gram(SteinKernel(SquaredExponential()), Side(x, -x, np.zeros(4, int))).shape
+    (4, 4)
+    """
+    if right is not None:
+        return _between(kernel, left, right)
+    order = np.argsort(left.task, kind="stable")
+    upper = Gram(Side(*(np.asarray(a)[order] for a in left))).upper(kernel)
+    upper = np.triu(upper) + np.triu(upper, 1).T
+    back = np.argsort(order, kind="stable")
+    return upper[np.ix_(back, back)]
+
+
+def pullback(kernel, side: Side, cotangent: Float[np.ndarray, "N N"]):
+    """dL/d(parameters), in the shape of the kernel, given a symmetric dL/dK over the Gram matrix of one side."""
+    order = np.argsort(side.task, kind="stable")
+    _, pull = Gram(Side(*(np.asarray(a)[order] for a in side))).with_pullback(kernel)
+    return pull(np.asarray(cotangent, dtype=float)[np.ix_(order, order)])
+
+
+@float64
+def diagonal(kernel: SteinKernel | SteinSum, side: Side) -> Float[np.ndarray, " n"]:
+    """The diagonal K_0(x_i, x_i)_(t_i t_i)."""
+    return np.asarray(compiled_gram.diagonal(kernel, compiled_gram.padded(side)))[: len(side.task)]
+
+
+@float64
+def task_matrix(coregionalization: Coregionalization) -> Float[np.ndarray, "T T"]:
+    """B of any form as an array on the host."""
+    return np.asarray(compiled_gram.matrix(coregionalization))
+
+
+class Gram:
+    """The Gram matrix of one side with itself, rows sorted by task, for any kernel: padding is done once."""
+
+    def __init__(self, side: Side) -> None:
+        self.side = Side(*(np.asarray(a) for a in side))
+        self.size = len(self.side.task)
+        if (np.diff(self.side.task) < 0).any():
+            raise ValueError("Rows of a Gram matrix must be sorted by task.")
+
+    def upper(self, kernel: SteinKernel | SteinSum) -> Float[np.ndarray, "N N"]:
+        """The matrix on and above its diagonal (row-major, writable); what lies below is not meaningful."""
+        return self.with_pullback(kernel)[0]
+
+    @float64
+    @without_warnings()
+    def with_pullback(self, kernel):
+        """The upper matrix and the map from a symmetric cotangent (upper triangle read) to the kernel's gradient."""
+        _check_tasks(kernel, self.side)
+        result, pulls = compiled_gram.aligned_zeros(self.size), []
+        for term in stein_terms(kernel):
+            pulls.append(self._add_separable(result, term) if _is_separable(term) else self._add_scalar(result, term))
+
+        @float64
+        @without_warnings()
+        def pull_all(cotangent: Float[np.ndarray, "N N"]):
+            gradients = tuple(pull(cotangent) for pull in pulls)
+            return jax.tree.unflatten(jax.tree.structure(kernel), jax.tree.leaves(gradients))
+
+        return result, pull_all
+
+    def _add_scalar(self, result: np.ndarray, term: SteinKernel) -> Pull:
+        """Add a kernel that is the same for every task, or one task's own, which only its rows have."""
+        scalar, window = term, slice(0, self.size)
+        if isinstance(term.kernel, Own):
+            scalar = with_kernel(term, term.kernel.kernel)
+            window = self._tasks.get(term.kernel.task, slice(0, 0))
+        rows = window.stop - window.start
+        block, pull_scalar = self._scalar_block(scalar, window)
+        _add_tiles(result[window, window], block, _pieces({0: slice(0, rows)}, compiled_gram.bucket(rows)))
+        structure = jax.tree.structure(term)
+        return lambda cotangent: jax.tree.unflatten(structure, pull_scalar(cotangent[window, window]))
+
+    def _add_separable(self, result: np.ndarray, term: SteinKernel) -> Pull:
+        """Add B_tt' k_0, piece by piece."""
+        pieces = self._pieces
+        block, pull_scalar = self._scalar_block(with_kernel(term, term.kernel.kernel), slice(0, self.size))
+        b = np.asarray(compiled_gram.matrix(term.kernel.coregionalization))
+        _add_tiles(result, block, pieces, b)
+
+        def pull(cotangent: np.ndarray) -> SteinKernel:
+            weighted = compiled_gram.aligned_zeros(
+                block.shape[-1] if len(block) == 1 else compiled_gram.bucket(self.size)
+            )
+            for piece in pieces:
+                np.multiply(cotangent[piece.outside], b[piece.tasks], out=weighted[piece.outside])
+            slope = _task_sums(cotangent, block, pieces, b)
+            of_b = jax.tree.leaves(compiled_gram.pull_matrix(term.kernel.coregionalization, slope))
+            leaves = [*(np.asarray(leaf) for leaf in of_b), *pull_scalar(weighted)]
+            return jax.tree.unflatten(jax.tree.structure(term), leaves)
+
+        return pull
+
+    def _scalar_block(self, scalar: SteinKernel, window: slice) -> tuple[np.ndarray, Callable]:
+        """Tiles of a scalar kernel on some of the rows, and the map from a cotangent to its gradient's leaves."""
+        if host_gram.serves(scalar, window.stop - window.start):
+            block, pull = host_gram.block_and_pullback(scalar, Side(*(a[window] for a in self.side)))
+            return block[None], pull
+        part = self._padded_rows(window)
+        return compiled_gram.upper(scalar, part), lambda cotangent: compiled_gram.pull(scalar, part, cotangent)
+
+    @cached_property
+    def _tasks(self) -> dict[int, slice]:
+        tasks, starts, counts = np.unique(self.side.task, return_index=True, return_counts=True)
+        return {int(t): slice(int(i), int(i + n)) for t, i, n in zip(tasks, starts, counts, strict=True)}
+
+    @cached_property
+    def _pieces(self) -> list[_Piece]:
+        return _pieces(self._tasks, compiled_gram.bucket(self.size))
+
+    @cached_property
+    def _parts(self) -> dict[tuple[int, int], Side]:
+        return {}
+
+    def _padded_rows(self, window: slice) -> Side:
+        key = (window.start, window.stop)
+        if key not in self._parts:
+            self._parts[key] = compiled_gram.padded(Side(*(a[window] for a in self.side)))
+        return self._parts[key]
+
+
+@float64
+def _between(kernel: SteinKernel | SteinSum, left: Side, right: Side) -> Float[np.ndarray, "n m"]:
+    _check_tasks(kernel, left)
+    _check_tasks(kernel, right)
+    n, m = len(left.task), len(right.task)
+    return np.array(compiled_gram.rectangle(kernel, compiled_gram.padded(left), compiled_gram.padded(right)))[:n, :m]
+
+
+def _check_tasks(kernel: SteinKernel | SteinSum, side: Side) -> None:
+    """Indexing past the end of B would not fail inside compiled code, only give wrong numbers."""
+    last = int(np.max(side.task, initial=0))
+    for term in stein_terms(kernel):
+        if isinstance(term.kernel, Separable) and last >= term.kernel.coregionalization.count:
+            raise ValueError(
+                f"B must have a row for every task, but a row of the data belongs to task {last} and B has "
+                f"{term.kernel.coregionalization.count} tasks (counted from 0)."
+            )
+
+
+class _Piece(NamedTuple):
+    """The part of a tile that belongs to one pair of tasks, and where it lies in the whole matrix."""
+
+    tile: int
+    inside: tuple[slice, slice]
+    outside: tuple[slice, slice]
+    tasks: tuple[int, int]
+
+    @property
+    def on_diagonal(self) -> bool:
+        """Whether only what lies above its diagonal counts."""
+        return self.outside[0] == self.outside[1]
+
+
+def _pieces(tasks: dict[int, slice], padded_size: int) -> list[_Piece]:
+    """All pieces on and above the diagonal, rows sorted by task."""
+    pieces = []
+    for tile, (rows, columns) in enumerate(compiled_gram.windows(padded_size)):
+        for t, mine in _overlaps(tasks, rows):
+            for u, theirs in _overlaps(tasks, columns):
+                if mine.start <= theirs.start:
+                    inside = _shifted(mine, rows.start), _shifted(theirs, columns.start)
+                    pieces.append(_Piece(tile, inside, (mine, theirs), (t, u)))
+    return pieces
+
+
+def _overlaps(tasks: dict[int, slice], rows: slice) -> list[tuple[int, slice]]:
+    common = [(t, slice(max(own.start, rows.start), min(own.stop, rows.stop))) for t, own in tasks.items()]
+    return [(t, part) for t, part in common if part.start < part.stop]
+
+
+def _shifted(rows: slice, start: int) -> slice:
+    return slice(rows.start - start, rows.stop - start)
+
+
+def _add_tiles(result: np.ndarray, block: np.ndarray, pieces: list[_Piece], b: np.ndarray | None = None) -> None:
+    """Add tiles, each piece times its entry of B, to the matrix they belong to."""
+    for piece in pieces:
+        part = block[piece.tile][piece.inside]
+        result[piece.outside] += part if b is None else b[piece.tasks] * part
+
+
+def _task_sums(
+    cotangent: np.ndarray, block: np.ndarray, pieces: list[_Piece], b: np.ndarray
+) -> Float[np.ndarray, "T T"]:
+    """dL/dB_tu: the sum of cotangent times scalar kernel over each pair of tasks, from upper triangles."""
+    sums = np.zeros_like(b)
+    for piece in pieces:
+        weights, part = cotangent[piece.outside], block[piece.tile][piece.inside]
+        if piece.on_diagonal:
+            product = weights * part
+            sums[piece.tasks] += 2 * np.triu(product, 1).sum() + np.trace(product)
+        else:
+            sums[piece.tasks] += (2 if piece.tasks[0] == piece.tasks[1] else 1) * np.einsum("ij,ij->", weights, part)
+    return sums + np.triu(sums, 1).T
+
+
+def _is_separable(term: SteinKernel) -> bool:
+    return isinstance(term.kernel, Separable)

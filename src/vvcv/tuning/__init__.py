@@ -1,0 +1,1 @@
+"""Finding good parameters: starts, search, one minimisation."""

@@ -1,0 +1,94 @@
+"""The free numbers of a model: all its array leaves as one vector, some tied together, each within bounds.
+
+Ties let one compiled objective serve one lengthscale for all dimensions and one lengthscale each: only the map from
+free numbers to leaves changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+import jax
+import numpy as np
+from jaxtyping import Float, Int
+
+from ..linear_system.model import Model
+
+#: Bounds of each kind of leaf, in standard coordinates and in the leaf's own (mostly logarithmic) scale.
+BOUNDS: dict[str, tuple[float, float]] = {
+    "log_lengthscale": (-4.0, 7.0),
+    "log_axes": (-20.0, 10.0),
+    "log_shape": (-3.0, 5.0),
+    "log_diagonal": (-9.0, 6.0),
+    "log_variance": (-20.0, 10.0),
+    "log_amplitude": (-10.0, 10.0),
+    "log_nugget": (-18.0, 2.0),
+    "log_offset": (-14.0, 3.0),
+    "below": (-50.0, 50.0),
+    "factor": (-50.0, 50.0),
+    "log_c": (-6.0, 6.0),
+}
+
+
+class Parameters:
+    """A two-way map between a model and the vector of its free parameters.
+
+    >>> from vvcv.kernels import SquaredExponential
+    >>> from vvcv.stein import SteinKernel
+    >>> model = Model(SteinKernel(SquaredExponential(np.ones(3)), axes=np.ones(3)), noise=1e-3)
+    >>> Parameters(model, tied={"log_lengthscale"}).free(model).shape
+    (5,)
+    """
+
+    def __init__(self, model: Model, tied: Collection[str] = (), noise_floor: float = 1e-13) -> None:
+        with_path, self._tree = jax.tree_util.tree_flatten_with_path(model)
+        self.names = [_field_name(path) for path, _ in with_path]
+        self._shapes = [np.shape(leaf) for _, leaf in with_path]
+        sizes = [int(np.prod(shape)) for shape in self._shapes]
+        self._splits = np.cumsum(sizes)[:-1]
+        self._index = _tie(self.names, sizes, tied)
+        bounds = {**BOUNDS, "log_noise": (np.log(noise_floor), 2.0)}
+        per_entry = [
+            bounds.get(name, (-50.0, 50.0)) for name, size in zip(self.names, sizes, strict=True) for _ in range(size)
+        ]
+        self.bounds = np.zeros((self.count, 2))
+        self.bounds[self._index] = np.array(per_entry).reshape(-1, 2)
+
+    @property
+    def count(self) -> int:
+        """How many numbers are free."""
+        return int(self._index.max()) + 1 if self._index.size else 0
+
+    def free(self, model: Any) -> Float[np.ndarray, " p"]:
+        """The free vector of a model; tied entries are averaged."""
+        entries = _ravel(model)
+        counts = np.bincount(self._index, minlength=self.count)
+        return np.bincount(self._index, weights=entries, minlength=self.count) / counts
+
+    def gradient(self, model: Any) -> Float[np.ndarray, " p"]:
+        """The gradient in the free vector, from a gradient in the shape of the model; tied entries add up."""
+        return np.bincount(self._index, weights=_ravel(model), minlength=self.count)
+
+    def model(self, free: Float[np.ndarray, " p"]) -> Model:
+        """The model that a free vector stands for."""
+        parts = np.split(np.asarray(free, dtype=float)[self._index], self._splits)
+        leaves = [part.reshape(shape) for part, shape in zip(parts, self._shapes, strict=True)]
+        return jax.tree.unflatten(self._tree, leaves)
+
+
+def _ravel(model: Any) -> Float[np.ndarray, " P"]:
+    return np.concatenate([np.ravel(np.asarray(leaf, dtype=float)) for leaf in jax.tree.leaves(model)])
+
+
+def _tie(names: list[str], sizes: list[int], tied: Collection[str]) -> Int[np.ndarray, " P"]:
+    index, count = [], 0
+    for name, size in zip(names, sizes, strict=True):
+        together = name in tied
+        index.append(np.full(size, count) if together else np.arange(count, count + size))
+        count += (1 if size else 0) if together else size
+    return np.concatenate(index).astype(int)
+
+
+def _field_name(path: tuple) -> str:
+    return next((key.name for key in reversed(path) if hasattr(key, "name")), "")

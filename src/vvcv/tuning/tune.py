@@ -1,0 +1,87 @@
+"""Choosing the parameters of a model by restricted likelihood or leave-one-out, with exact gradients and L-BFGS."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from contextlib import suppress
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import LinAlgError
+from scipy.optimize import minimize
+
+from ..linear_system.model import Criterion, Model
+from .interrupt import stop_requested
+from .parameters import Parameters
+
+#: What the objective reports where the covariance cannot be factorised: the line search steps back from it.
+INFEASIBLE = 1e15
+
+Objective = Callable[[Model], tuple[float, Model]]
+
+
+class Tuned(NamedTuple):
+    """A model at the optimum of its criterion, the criterion there, and how many parameters were free."""
+
+    model: Model
+    value: float
+    free: int
+
+
+def tune(
+    objective: Objective,
+    start: Model,
+    tied: Collection[str] = (),
+    max_evaluations: int = 150,
+    noise_floor: float = 1e-13,
+) -> Tuned:
+    """Minimise `objective(model) -> (value, gradient)` over the free parameters of `start`."""
+    parameters = Parameters(start, tied, noise_floor)
+    best = _Best()
+
+    def value_and_gradient(free: np.ndarray) -> tuple[float, np.ndarray]:
+        if stop_requested() and best.free is not None:
+            raise _StoppedError
+        try:
+            value, gradient = objective(parameters.model(free))
+        except LinAlgError:
+            return INFEASIBLE, np.zeros_like(free)
+        slope = parameters.gradient(gradient)
+        if not (np.isfinite(value) and np.isfinite(slope).all()):
+            return INFEASIBLE, np.zeros_like(free)
+        best.offer(value, free)
+        return value, slope
+
+    low, high = parameters.bounds.T
+    first = np.clip(parameters.free(start), low, high)
+    with suppress(_StoppedError):
+        minimize(
+            value_and_gradient,
+            first,
+            jac=True,
+            method="L-BFGS-B",
+            bounds=parameters.bounds,
+            options={"maxfun": max_evaluations, "maxiter": max_evaluations, "ftol": 1e-7, "maxcor": 20},
+        )
+    if best.free is None:
+        raise LinAlgError("The covariance could not be factorised anywhere near the starting values.")
+    return Tuned(parameters.model(best.free), best.value, parameters.count)
+
+
+class _StoppedError(Exception):
+    """The user has asked to stop: the best point so far will do."""
+
+
+class _Best:
+    """The best point seen, kept because a line search may end elsewhere."""
+
+    def __init__(self) -> None:
+        self.value = np.inf
+        self.free: np.ndarray | None = None
+
+    def offer(self, value: float, free: np.ndarray) -> None:
+        if value < self.value:
+            self.value, self.free = value, free.copy()
+
+
+__all__ = ["Criterion", "Objective", "Tuned", "tune"]

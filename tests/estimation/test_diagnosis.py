@@ -1,0 +1,81 @@
+"""An estimate says what is wrong with its data, and nothing that a check does can take the estimate away."""
+
+import numpy as np
+import pytest
+
+import vvcv
+from vvcv import Task, Tasks
+from vvcv.checks.mixing import effective_draws, mixing, r_hat
+from vvcv.estimation import diagnosis
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(300, 2))
+
+
+def chains(rng, rho, shape=(4, 200)):
+    u = rng.normal(size=shape)
+    for i in range(1, shape[1]):
+        u[:, i] = rho * u[:, i - 1] + np.sqrt(1 - rho**2) * u[:, i]
+    return u
+
+
+def test_scores_of_the_wrong_sign_are_announced_under_the_table():
+    estimate = vvcv.estimate(Task(X, X, X[:, 0] ** 2), "zv")
+    assert "error: " in str(estimate) and "wrong sign" in str(estimate)
+    assert estimate.check.worst == "error"
+
+
+def test_right_scores_are_printed_without_alarm():
+    estimate = vvcv.estimate(Task(X, -X, X[:, 0] ** 2), "zv")
+    assert estimate.alarms() == [] and estimate.check.ok
+
+
+def test_the_check_can_be_left_out():
+    estimate = vvcv.estimate(Task(X, X, X[:, 0] ** 2), "zv", check=False)
+    assert estimate.check is None and estimate.alarms() == []
+
+
+def test_a_check_that_fails_does_not_break_the_estimate(monkeypatch):
+    monkeypatch.setattr(diagnosis, "check", lambda tasks: 1 / 0)
+    estimate = vvcv.estimate(Task(X, -X, X[:, 0] ** 2), "zv")
+    assert estimate.mean[0] == pytest.approx(1.0)
+    assert "could not be checked" in str(estimate.check)
+
+
+def test_large_samples_are_thinned_before_they_are_checked(monkeypatch):
+    monkeypatch.setattr(diagnosis, "MOST_PRODUCTS", 1)
+    x = RNG.normal(size=(4, 900, 2))
+    small = diagnosis.thinned(Tasks([Task(x, -x, x[..., 0], name="chains"), Task(X, -X, X[:, 0], name="few")]))
+    assert small.sizes == (452, 300) and small[0].chains == (4, 113) and small.names == ("chains", "few")
+
+
+@pytest.mark.parametrize("shape", [(4, 200), (2, 51), (3, 100)])
+@pytest.mark.parametrize("rho", [0.0, 0.7, 0.95])
+def test_r_hat_and_effective_draws_are_those_of_arviz(shape, rho):
+    az = pytest.importorskip("arviz")
+    draws = np.round(chains(np.random.default_rng(1), rho, shape) ** 3, 1)  # skewed, with ties
+    assert r_hat(draws) == pytest.approx(float(az.rhat(draws)), rel=1e-9)
+    assert effective_draws(draws) == pytest.approx(min(float(az.ess(draws)), draws.size), rel=0.15)
+
+
+def test_chains_that_have_not_mixed_are_named_in_the_table():
+    rng = np.random.default_rng(2)
+    good, stuck = chains(rng, 0.2), chains(rng, 0.2) + np.array([[0.0], [0.0], [0.0], [3.0]])
+    tasks = Tasks([Task(x[..., None], -x[..., None], x, name=name) for name, x in {"good": good, "bad": stuck}.items()])
+    estimate = vvcv.estimate(tasks, "mc")
+    (alarm,) = [line for line in str(estimate).splitlines() if "mixed" in line]
+    assert "'bad'" in alarm and "r_hat" in alarm and "effective draws of 800" in alarm
+    assert estimate.mixing.poor == [1]
+
+
+def test_chains_that_have_mixed_are_not_accused():
+    """r_hat above 1.05 in chains of autocorrelation 0.5 and 200 draws: below 1 in 100."""
+    rng = np.random.default_rng(3)
+    poor = [mixing(Tasks([Task(x[..., None], -x[..., None], x)])).poor for x in (chains(rng, 0.5) for _ in range(40))]
+    assert poor == [[]] * 40
+
+
+def test_constant_chains_and_independent_draws_have_no_mixing_problem():
+    ones = np.ones((4, 50))
+    assert r_hat(ones) == 1.0
+    assert mixing(Tasks([Task(X, -X, X[:, 0])])) is None

@@ -1,0 +1,82 @@
+"""Ctrl-C ends a fit at once, or, on request, with the best result so far."""
+
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+import vvcv
+from vvcv.tuning.interrupt import interruptible, stop_requested
+
+#: A fit that takes much longer than the test when it is left alone.
+LONG_FIT = """
+import sys, threading, time
+import numpy as np, vvcv
+x = np.random.default_rng(0).normal(size=(700, 4))
+f = np.exp(0.3 * x.sum(axis=1)) * np.sin(3 * x[:, 0])
+print("started", flush=True)
+est = vvcv.estimate(vvcv.Task(x, -x, f), "cf", kernel="squared-exponential", on_interrupt=sys.argv[1])
+print("interrupted" in est.check.codes, np.isfinite(est.mean).all(), est.gain[0] > 1, flush=True)
+"""
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals are sent otherwise there")
+
+
+def interrupted_fit(mode: str) -> tuple[int, str, str, float]:
+    process = subprocess.Popen(
+        [sys.executable, "-c", LONG_FIT, mode], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdout.readline() == "started\n"
+    time.sleep(2)
+    started = time.perf_counter()
+    process.send_signal(signal.SIGINT)
+    try:
+        out, error = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    return process.returncode, out, error, time.perf_counter() - started
+
+
+def test_the_first_interrupt_gives_the_best_result_so_far():
+    code, out, error, _ = interrupted_fit("best")
+    assert (code, out.split()) == (0, ["True", "True", "True"]), error
+
+
+def test_an_interrupt_otherwise_ends_the_program_as_in_any_other():
+    code, out, error, seconds = interrupted_fit("raise")
+    assert code in (-signal.SIGINT, 128 + signal.SIGINT) and out == ""
+    assert error.rstrip().endswith("KeyboardInterrupt") and seconds < 30
+
+
+def test_a_second_interrupt_is_not_caught():
+    with pytest.raises(KeyboardInterrupt), interruptible(keep_best=True) as interruption:
+        signal.raise_signal(signal.SIGINT)
+        assert interruption.stopped_early and stop_requested()
+        signal.raise_signal(signal.SIGINT)
+    assert not stop_requested()
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_an_interrupt_after_the_last_evaluation_is_not_swallowed():
+    with pytest.raises(KeyboardInterrupt), interruptible(keep_best=False):
+        signal.raise_signal(signal.SIGINT)
+
+
+def test_a_program_that_handles_interrupts_itself_is_left_to_do_so():
+    seen = []
+    before = signal.signal(signal.SIGINT, lambda number, frame: seen.append(number))
+    try:
+        with interruptible(keep_best=False):
+            signal.raise_signal(signal.SIGINT)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert seen == [signal.SIGINT]
+
+
+def test_an_unknown_wish_is_refused():
+    x = np.linspace(-1, 1, 9)
+    with pytest.raises(ValueError, match="'raise' or 'best'"):
+        vvcv.estimate(vvcv.Task(x, -x, x), "mc", on_interrupt="shrug")
