@@ -1,8 +1,8 @@
 """Gram matrices of matrix-valued Stein kernels and their pullbacks.
 
 A matrix-valued kernel is assembled from scalar ones, block by block of tasks: B_tt' times the scalar kernel, or one
-task's block alone. So only scalar kernels are compiled (`compiled_gram`), nearly equal shapes share one compilation, and
-small matrices of the usual kernels need none (`host_gram`).
+task's block alone. So only scalar kernels are compiled (`compiled_gram`), nearly equal shapes share one compilation,
+and small matrices of the usual kernels need none (`host_gram`).
 """
 
 from __future__ import annotations
