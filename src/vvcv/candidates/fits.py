@@ -2,20 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float
 
 from ..data import DIGITS, Coordinates, Prepared
 from ..kernels import Kernel, Own, Separable, Side, correlation
-from ..linear_system.dense import DenseSystem
 from ..linear_system.design import Design, orthonormal_features
 from ..linear_system.mean_errors import Errors
 from ..linear_system.model import solve
-from ..stein import SteinKernel, gram, polynomial_features, stein_terms, task_matrix, with_kernel
+from ..stein import Ridge, SteinKernel, gram, polynomial_features, stein_terms, task_matrix, with_kernel
 from ..tuning.search import Found
+from .plain import effective_size
+
+#: Rows up to which errors are judged on rounded data: left-out residuals of a smooth fit magnify the last digits, and
+#: weights must not depend on them. (More rows come with more noise, which hides them.)
+ROUNDED_ROWS = 1000
+
+
+class Solution(NamedTuple):
+    """What is kept of a solved system: coefficients of the columns, of the kernel, and how far off the means may be."""
+
+    coefficients: Float[np.ndarray, q * m]
+    weights: Float[np.ndarray, " N *m"]
+    errors: Errors
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,22 +49,29 @@ class KernelFit:
         return build_design(self.prepared, self.members, self.coordinates, self.degree, self.pooled)
 
     @cached_property
-    def system(self) -> DenseSystem:
-        """The solved linear system."""
-        return solve(self.found.model, self.design)
+    def solution(self) -> Solution:
+        """The solved linear system, of which nothing of N x N is kept."""
+        system = solve(self.found.model, self.design)
+        weights, coefficients = system.weights, system.coefficients
+        judged = self.design
+        if judged.size <= ROUNDED_ROWS:
+            judged = judged.rounded(DIGITS)
+            system = solve(self.found.model, judged)
+        return Solution(coefficients, weights, Errors.of(system, judged, self.found.tuned.free))
 
     @property
     def mean(self) -> Float[np.ndarray, " m"]:
         """Estimates of the members' expectations."""
         count = len(self.members)
-        standard = self.system.coefficients[0] if self.pooled else self.system.coefficients[:count]
+        coefficients = self.solution.coefficients
+        standard = coefficients[0] if self.pooled else coefficients[:count]
         return self._shift + self._scale * standard
 
     @cached_property
     def task_covariance(self) -> Float[np.ndarray, "m m"]:
         """Prior covariance B of the members' variates (in standardised values), summed over terms at typical points."""
         if self.pooled:
-            weights, freedom = self.system.weights, self.design.size - self.design.columns.shape[1]
+            weights, freedom = self.solution.weights, self.design.size - self.design.columns.shape[1]
             return self.design.values.T @ weights / max(freedom, 1)
         total = np.zeros((len(self.members),) * 2)
         for term in stein_terms(self.found.model.kernel):
@@ -64,8 +85,19 @@ class KernelFit:
 
     @cached_property
     def std_error(self) -> Float[np.ndarray, " m"]:
-        """Standard errors of the means: the jackknife's or the model's, whichever is larger (`mean_errors`)."""
-        return self._scale * self._errors.std_error
+        """Standard errors of the means: the jackknife's, with the autocorrelation of chains, or the model's if larger.
+
+        The model's is raised where it was too sure of values left out, and never lowered.
+        """
+        errors, members = self._errors, range(len(self.members))
+        jackknife = errors.jackknife * np.sqrt([self._inefficiency(member) for member in members])
+        return self._scale * np.maximum(jackknife, errors.model * np.maximum(errors.z, 1.0))
+
+    def _inefficiency(self, member: int) -> float:
+        """n / effective n of what each row moves the mean by, in the order in which a task's rows were drawn."""
+        distinct, task = self.prepared.distinct[self.members[member]], self.prepared.tasks[self.members[member]]
+        move = (self.move(member) / distinct.multiplicity)[distinct.row]
+        return max(1.0, task.size / effective_size(move, task.chains))
 
     @property
     def model_error(self) -> Float[np.ndarray, " m"]:
@@ -77,6 +109,11 @@ class KernelFit:
         residual, rows = self._errors.residual, self.design.side.task == member
         return self._scale[member] * (residual[:, member] if self.pooled else residual[rows])
 
+    def move(self, member: int) -> Float[np.ndarray, " n"]:
+        """What one member's mean moves by when each of its own values is replaced by its prediction."""
+        rows = slice(None) if self.pooled else self.design.side.task == member
+        return self._scale[member] * self._errors.move[member, rows]
+
     @property
     def promised(self) -> Float[np.ndarray, " m"]:
         """The model's errors of the means as corrected by how wrong its beliefs about values are."""
@@ -87,11 +124,9 @@ class KernelFit:
         """By what the members' answers are weighed against others."""
         return self._errors.merit + np.log(self._scale) - self.found.credit
 
-    @cached_property
+    @property
     def _errors(self) -> Errors:
-        # Left-out residuals of a smooth fit magnify the last digits, and weights must not depend on them.
-        rounded = self.design.rounded(DIGITS)
-        return Errors.of(solve(self.found.model, rounded), rounded, self.found.tuned.free)
+        return self.solution.errors
 
     @property
     def freedom(self) -> int:
@@ -118,7 +153,10 @@ class KernelFit:
 def build_design(
     prepared: Prepared, members: tuple[int, ...], coordinates: Coordinates, degree: int, pooled: bool
 ) -> Design:
-    """Rows of the members in standard coordinates; pooled members share rows and have a column of values each."""
+    """Rows of the members in standard coordinates; pooled members share rows and have a column of values each.
+
+    Where all rows belong to one covariance, of one task or of several on the same points, they have polynomial parts.
+    """
     values = [prepared.standard_values(t) for t in members]
     sources = members[:1] if pooled else members
     rows = [prepared.distinct[t] for t in sources]
@@ -128,7 +166,16 @@ def build_design(
         np.repeat(np.arange(len(rows)), [len(r.values) for r in rows]),
     )
     stacked = np.column_stack(values) if pooled else np.concatenate(values)
-    return Design.build(side, stacked, np.concatenate([r.multiplicity for r in rows]), len(rows), degree)
+    ridge = ridge_of(prepared, members, rows[0].points, rows[0].scores, Ridge.of) if len(rows) == 1 else None
+    return Design.build(side, stacked, np.concatenate([r.multiplicity for r in rows]), len(rows), degree, ridge)
+
+
+def ridge_of(
+    prepared: Prepared, members: tuple[int, ...], points: np.ndarray, scores: np.ndarray, build: Callable[..., Ridge]
+) -> Ridge:
+    """Points and scores in the coordinates of the polynomial parts, those that know most of the whole cloud."""
+    whole = prepared.coordinates(members, prepared.systems(members)[-1])
+    return build(whole.points(points), whole.scores(scores), whole.axes(points), whole.axis_scores(scores))
 
 
 def evaluate_variate(
@@ -138,15 +185,20 @@ def evaluate_variate(
     z, s = fit.coordinates.points(points), fit.coordinates.scores(scores)
     index = 0 if fit.pooled else member
     side = Side(z, s, np.full(len(z), index))
-    weights = fit.system.weights[:, member] if fit.pooled else fit.system.weights
-    result = gram(fit.found.model.kernel, side, fit.design.side) @ weights
+    weights = fit.solution.weights[:, member] if fit.pooled else fit.solution.weights
+    cross = gram(fit.found.model.kernel, side, fit.design.side)
+    if fit.found.model.log_parts.size:
+        mine = fit.design.rows_of_ridge
+        rows = ridge_of(fit.prepared, fit.members, points, scores, partial(Ridge, scale=mine.scale))
+        rows.add_to(cross, np.exp(fit.found.model.log_parts), mine)
+    result = cross @ weights
     if fit.degree:
         result = result + _polynomial_part(fit, z, s, member)
     return fit.prepared.scale[fit.members[member]] * result
 
 
 def _polynomial_part(fit: KernelFit, z: np.ndarray, s: np.ndarray, member: int) -> np.ndarray:
-    design, coefficients = fit.design, fit.system.coefficients
+    design, coefficients = fit.design, fit.solution.coefficients
     start = design.tasks
     for task in range(design.tasks):
         rows = design.rows(task)

@@ -43,8 +43,9 @@ MOSTLY = 0.99
 #: neighbours, and says nothing about places where its own task has no points and another has.
 ONE_FUNCTION_CREDIT = 0.25
 
-#: Evaluations for one task's own parameters from those of all tasks on the same points.
-FROM_POOLED = 25
+#: Evaluations for one task's own parameters from those of all tasks on the same points, and for a model put together
+#: from one for all tasks and one for each.
+FROM_POOLED, FROM_PARTS = 25, 40
 
 
 @dataclass(frozen=True)
@@ -157,7 +158,7 @@ def _mixed(frame: KernelFit, shared: Model, own: dict[int, KernelFit], part: flo
     """The shared + own model with this part shared at first, in the coordinates and family of a fit."""
     design = _tuning_design(frame.prepared, frame.members, frame.coordinates, 0, False)
     start = shared_and_own(shared, [_own_start(frame, own[task], options).model for task in frame.members], part)
-    return replace(frame, found=refit(frame.found, design, start, options.criterion))
+    return replace(frame, found=refit(frame.found, design, start, options.criterion, FROM_PARTS))
 
 
 def _own_start(frame: KernelFit, own: KernelFit, options: Options) -> Found:

@@ -17,7 +17,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from numpy.linalg import LinAlgError
 
 from ..data import Prepared, Task, Tasks
@@ -101,11 +101,18 @@ class OneFunctionFit:
 
     def left_out(self, member: int) -> Float[np.ndarray, " n"]:
         """Residuals of one member's values, each predicted from all others."""
+        return self._scale[member] * self.lines[member].factor * self.fit.left_out(0)[self._rows(member)]
+
+    def move(self, member: int) -> Float[np.ndarray, " n"]:
+        """What one member's mean moves by when each of its own values is replaced by its prediction."""
+        return self._scale[member] * self.lines[member].factor * self.fit.move(0)[self._rows(member)]
+
+    def _rows(self, member: int) -> Int[np.ndarray, " n"]:
+        """The rows of the one fit that are a member's own."""
         sizes = [self.prepared.tasks[t].size for t in self.members]
         start = sum(sizes[:member])
         rows = self.fit.prepared.distinct[0].row[start : start + sizes[member]]
-        first = np.unique(self.prepared.distinct[self.members[member]].row, return_index=True)[1]
-        return self._scale[member] * self.lines[member].factor * self.fit.left_out(0)[rows[first]]
+        return rows[np.unique(self.prepared.distinct[self.members[member]].row, return_index=True)[1]]
 
     def variate(
         self, points: Float[np.ndarray, "k d"], scores: Float[np.ndarray, "k d"], member: int

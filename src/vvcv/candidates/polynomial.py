@@ -34,6 +34,7 @@ class PolynomialFit:
     coefficients: Float[np.ndarray, " q"]
     model_error: float
     leave_one_out: Float[np.ndarray, " n"]
+    move: Float[np.ndarray, " n"]
 
     @property
     def left_out_error(self) -> float:
@@ -49,11 +50,12 @@ class PolynomialFit:
 def fit_polynomials(prepared: Prepared, members: tuple[int, ...], degree: int) -> list[PolynomialFit]:
     """Least squares with all monomials up to `degree` for one task, or for several on the same points.
 
-    Nothing comes back where the monomials leave no degree of freedom.
+    Nothing comes back where the monomials leave no degree of freedom or, beyond the first degree, are more than half
+    as many as the rows: coefficients with prior variances (`stein.ridge`) then do better at less cost.
     """
     rows = prepared.distinct[members[0]]
     n, d = rows.points.shape
-    if count_features(d, degree) > n - 3:
+    if count_features(d, degree) > (n - 3 if degree == 1 else n / 2):
         return []
     coordinates = prepared.coordinates(members[:1], "scaled")
     basis, transform = orthonormal_features(coordinates.points(rows.points), coordinates.scores(rows.scores), degree)
@@ -65,7 +67,8 @@ def fit_polynomials(prepared: Prepared, members: tuple[int, ...], degree: int) -
     left_out = (values - columns @ solution) / np.maximum(1 - np.sum(q**2, axis=1), 1e-12)[:, None]
     # beta = first row of r^-1 q' root: the weight of every value in the mean.
     weights = q @ solve_triangular(r, np.eye(len(r)))[0] * root
-    errors = np.sqrt(np.sum((weights[:, None] * left_out) ** 2, axis=0))
+    moves = weights[:, None] * left_out
+    errors = np.sqrt(np.sum(moves**2, axis=0))
     # What least squares believes: residuals of one variance, independent.
     spread = np.sqrt(np.sum((root[:, None] * (values - columns @ solution)) ** 2, axis=0) / (n - columns.shape[1]))
     believed = spread * np.linalg.norm(weights / root)
@@ -80,6 +83,7 @@ def fit_polynomials(prepared: Prepared, members: tuple[int, ...], degree: int) -
             coefficients=prepared.scale[t] * solution[1:, i],
             model_error=float(prepared.scale[t] * believed[i]),
             leave_one_out=prepared.scale[t] * left_out[:, i],
+            move=prepared.scale[t] * moves[:, i],
         )
         for i, t in enumerate(members)
     ]

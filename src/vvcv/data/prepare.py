@@ -14,10 +14,13 @@ import numpy as np
 from jaxtyping import Float
 
 from .duplicates import Distinct, merge_duplicates
-from .standardize import Coordinates, CoordinateSystem, can_whiten
+from .standardize import Coordinates, CoordinateSystem, can_whiten, covariance_from_scores
 from .task import Tasks
 
 DIGITS = 7
+
+#: Points for every dimension from which a sample covariance is known as well as a regression on scores knows it.
+MANY_POINTS = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,12 +68,32 @@ class Prepared:
         return tuple(sorted(range(len(self.tasks)), key=key))
 
     def systems(self, members: tuple[int, ...]) -> list[CoordinateSystem]:
-        """The coordinate systems worth trying for these tasks."""
-        pooled = np.concatenate([self.distinct[t].points for t in members])
+        """The coordinate systems worth trying for these tasks: each axis alone and, where it is known, the whole cloud.
+
+        The sample covariance needs many points for every dimension; with fewer, scores tell more about it.
+        """
+        pooled = np.concatenate([self.distinct[t].points for t in self._sources(members)])
+        n, d = pooled.shape
+        if d == 1:
+            return ["scaled"]
+        if n < MANY_POINTS * d and self._covariance_from_scores(members) is not None:
+            return ["scaled", "precision"]
         return ["scaled", "whitened"] if can_whiten(pooled) else ["scaled"]
 
     def coordinates(self, members: tuple[int, ...], system: CoordinateSystem) -> Coordinates:
         """Coordinates fitted to the pooled points of some tasks, each task with the same total weight."""
-        points = np.concatenate([self.distinct[t].points for t in members])
-        weights = [self.distinct[t].multiplicity / self.distinct[t].multiplicity.sum() for t in members]
-        return Coordinates.fit(points, system, np.concatenate(weights))
+        sources = self._sources(members)
+        points = np.concatenate([self.distinct[t].points for t in sources])
+        weights = [self.distinct[t].multiplicity / self.distinct[t].multiplicity.sum() for t in sources]
+        covariance = self._covariance_from_scores(members) if system == "precision" else None
+        return Coordinates.fit(points, system, np.concatenate(weights), covariance)
+
+    def _sources(self, members: tuple[int, ...]) -> tuple[int, ...]:
+        """The tasks whose rows differ: all, or one of those that share their points."""
+        return members[:1] if self.tasks.share_points else members
+
+    def _covariance_from_scores(self, members: tuple[int, ...]) -> Float[np.ndarray, "d d"] | None:
+        rows = [self.distinct[t] for t in self._sources(members)]
+        origins = [np.broadcast_to(r.points.mean(axis=0), r.points.shape) for r in rows]
+        points, scores = np.concatenate([r.points for r in rows]), np.concatenate([r.scores for r in rows])
+        return covariance_from_scores(points, scores, np.concatenate(origins))

@@ -1,19 +1,25 @@
 """Coordinates in which nothing depends on the user's units (scores travel with the points).
 
-If z = L^-1 (x - m) then grad_z log pi = L' grad_x log pi. Two systems: `scaled`, L the diagonal of spreads, and
-`whitened`, L the Cholesky factor of the sample covariance. Values become (f - shift) / scale, task by task.
+If z = L^-1 (x - m) then grad_z log pi = L' grad_x log pi. Three systems: `scaled`, L the diagonal of spreads,
+`whitened`, L the Cholesky factor of the sample covariance, and `precision`, that of the inverse of P, where -P is the
+slope of a regression of scores on points. By Stein's identity both have the covariance as their limit; for a Gaussian
+the second is exact from n = d + 1 points on. Values become (f - shift) / scale, task by task.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
 from jaxtyping import Float
 from scipy.linalg import solve_triangular
 
-CoordinateSystem = Literal["scaled", "whitened"]
+#: Ratio of eigenvalues of a precision matrix below which rounding or noise has made it.
+SMALLEST_PRECISION = 1e-8
+
+CoordinateSystem = Literal["scaled", "whitened", "precision"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,9 +36,20 @@ class Coordinates:
     system: CoordinateSystem
 
     @classmethod
-    def fit(cls, points: Float[np.ndarray, "n d"], system: CoordinateSystem, weights=None) -> Coordinates:
-        """Centre at the mean of the points and measure each axis (or the whole cloud) by its spread."""
+    def fit(
+        cls,
+        points: Float[np.ndarray, "n d"],
+        system: CoordinateSystem,
+        weights: Float[np.ndarray, " n"] | None = None,
+        covariance: Float[np.ndarray, "d d"] | None = None,
+    ) -> Coordinates:
+        """Centre at the mean of the points and measure each axis (or the whole cloud) by its spread.
+
+        For the system `precision` the covariance is given, as `covariance_from_scores` finds it.
+        """
         origin = np.average(points, axis=0, weights=weights)
+        if covariance is not None:
+            return cls(origin, np.linalg.cholesky(covariance), system)
         centred = points - origin
         spread = np.sqrt(np.average(centred**2, axis=0, weights=weights))
         # A coordinate that never varies carries no information: any scale will do, and 1 keeps it finite.
@@ -51,6 +68,41 @@ class Coordinates:
     def scores(self, scores: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n d"]:
         """grad_z log pi = L' grad_x log pi."""
         return scores @ self.factor
+
+    @cached_property
+    def covariance(self) -> Float[np.ndarray, "d d"]:
+        """Sigma = L L'."""
+        return self.factor @ self.factor.T
+
+    def axes(self, points: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n d"]:
+        """Each of the user's own coordinates, centred, in units of its spread sqrt(Sigma_jj)."""
+        return (points - self.origin) / np.sqrt(np.diag(self.covariance))
+
+    def axis_scores(self, scores: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n d"]:
+        """(Sigma s)_j / sqrt(Sigma_jj): the scores along which one coordinate moves and its mean follows."""
+        return (scores @ self.covariance) / np.sqrt(np.diag(self.covariance))
+
+
+def covariance_from_scores(
+    points: Float[np.ndarray, "n d"], scores: Float[np.ndarray, "n d"], origins: Float[np.ndarray, "n d"]
+) -> Float[np.ndarray, "d d"] | None:
+    """Inverse of minus the slope of scores on points around their origins; None where that is no covariance.
+
+    >>> x = np.random.default_rng(0).normal(size=(9, 2)) * [1.0, 5.0]
+    >>> covariance_from_scores(x, -x / [1.0, 25.0], np.zeros_like(x)).round(9)
+    array([[ 1.,  0.],
+           [ 0., 25.]])
+    """
+    n, d = points.shape
+    spread = np.sqrt(np.mean((points - origins) ** 2, axis=0))
+    if n < d + 2 or not (spread > 0).all():
+        return None
+    unit = np.hstack([np.ones((n, 1)), (points - origins) / spread])
+    slope = np.linalg.lstsq(unit, scores * spread, rcond=None)[0][1:]
+    eigenvalues, vectors = np.linalg.eigh(-(slope + slope.T) / 2)
+    if not np.isfinite(eigenvalues).all() or eigenvalues[0] < SMALLEST_PRECISION * eigenvalues[-1]:
+        return None
+    return (vectors / eigenvalues) @ vectors.T * np.outer(spread, spread)
 
 
 def can_whiten(points: Float[np.ndarray, "n d"]) -> bool:

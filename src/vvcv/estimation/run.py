@@ -119,7 +119,7 @@ def _climb(ladder: Ladder, method: str) -> Estimate:
         method=method,
         methods=tuple(answer.method for answer in chosen),
         monte_carlo=MonteCarlo(np.array([a.mean for a in plain]), np.array([a.std_error for a in plain])),
-        task_correlation=ladder.task_correlation,
+        task_correlation=ladder.task_correlation(method),
         kernel=tuple(answer.description for answer in chosen),
         sizes=tasks.sizes,
         seconds=time.perf_counter() - started,

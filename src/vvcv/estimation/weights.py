@@ -25,7 +25,7 @@ SHARPNESS, DOUBT = 8.0, 2.25
 #: Weights below this are left out: they would cost an evaluation of the variate and change nothing.
 NEGLIGIBLE = 1e-4
 
-#: Squared distance from the plain average, in its own errors, that no one wonders at (5 % of right answers exceed it).
+#: Squared distance from the witness, in its own errors, that no one wonders at (5 % of right answers exceed it).
 UNREMARKABLE = 4.0
 
 #: What a squared distance beyond that costs in the merit: enough to doubt a sharp answer, too little to refuse one
@@ -53,24 +53,23 @@ class Answer:
     weight: float = 1.0
 
 
-def contradiction(mean: float, plain: Answer, skewness: float = 0.0) -> float:
-    """What an answer's merit pays for being many standard errors away from the plain average, which has no bias.
+def contradiction(mean: float, witness: float, error: float, freedom: float, skewness: float = 0.0) -> float:
+    """What an answer's merit pays for being many standard errors away from a witness that has no bias.
 
-    Separate modes, for one, hide from every Stein kernel: nothing but their share of the sample tells their weight.
-    The distance counts as Student's t with the plain average's degrees of freedom, after Hall's correction for skewed
-    values: where the long tail is missed, the average is too low and so is its standard error.
+    The witness of a fit is its own cross-fitted mean: every value less what the variate, fitted to the others, says of
+    it. The distance counts as Student's t with the witness's degrees of freedom, after Hall's correction for skewed
+    residuals: where the long tail is missed, their average is too low and so is its standard error.
 
-        t + g t^2 / (3 sqrt n) + g^2 t^3 / (27 n) + g / (6 sqrt n),   g the skewness of the values
+        t + g t^2 / (3 sqrt n) + g^2 t^3 / (27 n) + g / (6 sqrt n),   g the skewness of the residuals
 
-    >>> plain = Answer("mc", 0.0, 0.1, 0.0, 50.0, np.subtract, "")
-    >>> contradiction(1.0, plain) > 5 > contradiction(1.0, plain, skewness=3.0)
+    >>> contradiction(1.0, 0.0, 0.1, 50.0) > 5 > contradiction(1.0, 0.0, 0.1, 50.0, skewness=3.0)
     True
     """
-    if plain.std_error <= 0:
+    if error <= 0:
         return 0.0
-    t, bend = (plain.mean - mean) / plain.std_error, skewness / (3 * np.sqrt(plain.freedom + 1))
+    t, bend = (witness - mean) / error, skewness / (3 * np.sqrt(freedom + 1))
     corrected = t + bend * t**2 + (bend * t) ** 2 * t / 3 + bend / 2
-    distance = (plain.freedom + 1) * np.log1p(corrected**2 / plain.freedom)
+    distance = (freedom + 1) * np.log1p(corrected**2 / freedom)
     return PRICE * max(0.0, float(distance) - UNREMARKABLE)
 
 

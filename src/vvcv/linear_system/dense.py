@@ -37,7 +37,7 @@ class DenseSystem:
         self,
         covariance: Float[np.ndarray, "N N"],
         columns: Float[np.ndarray, "N q"],
-        values: Float[np.ndarray, N * m],
+        values: Float[np.ndarray, " N *m"],
     ) -> None:
         # The transpose of a row-major array is column-major, as LAPACK wants it: no copy.
         self._factor = _cholesky(covariance.T, "covariance matrix")
@@ -73,9 +73,11 @@ class DenseSystem:
         """d(restricted likelihood)/dW = (P - P y (P y)') / 2; only the upper triangle (row-major) is meaningful."""
         half = 0.5 * self._count
         update = np.column_stack([self._reducer, self.weights / np.sqrt(self._count)])
-        return dsyrk(-half, update, beta=half, c=self._take_inverse(), lower=1, overwrite_c=1).T
+        inverse = self._inverse
+        del self._inverse  # its memory becomes the answer's
+        return dsyrk(-half, update, beta=half, c=inverse, lower=1, overwrite_c=1).T
 
-    def leave_one_out(self) -> tuple[Float[np.ndarray, N * m], Float[np.ndarray, N * m]]:
+    def leave_one_out(self) -> tuple[Float[np.ndarray, " N *m"], Float[np.ndarray, N * m]]:
         """Residual and variance of each value predicted from all others: P y / diag P and 1 / diag P."""
         diagonal = self._projection_diagonal.reshape(-1, *[1] * (self.values.ndim - 1))
         return self.weights / diagonal, np.broadcast_to(1.0 / diagonal, self.weights.shape)
@@ -111,20 +113,21 @@ class DenseSystem:
         return 1 if self.values.ndim == 1 else self.values.shape[1]
 
     @cached_property
+    def _inverse(self) -> Float[np.ndarray, "N N"]:
+        """W^-1, of which the lower triangle is meaningful, in the place of the factor, which is gone afterwards."""
+        factor = self._factor
+        del self._factor
+        return inverse_from_factor(factor)
+
+    @cached_property
     def _projection_diagonal(self) -> Float[np.ndarray, " N"]:
-        whole = np.diag(inverse_from_factor(self._factor.copy(order="F")))
+        whole = np.diag(self._inverse)
         # A row that no other row predicts has none left but rounding errors of either sign.
         return np.maximum(whole - np.sum(self._reducer**2, axis=1), ROUNDING * whole)
 
     def _projection(self) -> Float[np.ndarray, "N N"]:
-        inverse = np.tril(inverse_from_factor(self._factor.copy(order="F")))
+        inverse = np.tril(self._inverse)
         return inverse + np.tril(inverse, -1).T - self._reducer @ self._reducer.T
-
-    def _take_inverse(self) -> Float[np.ndarray, "N N"]:
-        """W^-1 in place of the factor, which is gone afterwards."""
-        factor = self._factor
-        del self._factor
-        return inverse_from_factor(factor)
 
 
 def _cholesky(matrix: Float[np.ndarray, "k k"], what: str) -> Float[np.ndarray, "k k"]:

@@ -15,7 +15,7 @@ from jaxtyping import Float
 from scipy.linalg import qr, solve_triangular
 
 from ..kernels import Side
-from ..stein import Gram, polynomial_features
+from ..stein import Gram, Ridge, polynomial_features
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,16 +26,25 @@ class Design:
     """
 
     side: Side
-    values: Float[np.ndarray, N * m]
+    values: Float[np.ndarray, " N *m"]
     multiplicity: Float[np.ndarray, " N"]
     columns: Float[np.ndarray, "N q"]
     tasks: int
+    ridge: Ridge | None = None
 
     @classmethod
-    def build(cls, side: Side, values: np.ndarray, multiplicity: np.ndarray, tasks: int, degree: int = 0) -> Design:
+    def build(
+        cls,
+        side: Side,
+        values: np.ndarray,
+        multiplicity: np.ndarray,
+        tasks: int,
+        degree: int = 0,
+        ridge: Ridge | None = None,
+    ) -> Design:
         """A design with task indicators and, for degree > 0, semi-exact polynomial columns for every task."""
         indicators = (side.task[:, None] == np.arange(tasks)[None, :]).astype(float)
-        design = cls(side, values, multiplicity, indicators, tasks)
+        design = cls(side, values, multiplicity, indicators, tasks, ridge)
         return design.with_polynomials(degree) if degree else design
 
     @property
@@ -48,6 +57,13 @@ class Design:
         """The Gram matrix of the rows, for any kernel."""
         return Gram(self.side)
 
+    @property
+    def rows_of_ridge(self) -> Ridge:
+        """The rows as the polynomial parts of a model see them."""
+        if self.ridge is None:
+            raise ValueError("A model with polynomial parts needs a design that has them.")
+        return self.ridge
+
     @cached_property
     def noise_weight(self) -> Float[np.ndarray, " N"]:
         """By how much each row multiplies its task's noise variance: mean multiplicity over its own."""
@@ -59,7 +75,7 @@ class Design:
         """Indices of the rows of one task."""
         return np.flatnonzero(self.side.task == task)
 
-    def task_means(self, numbers: Float[np.ndarray, N * m]) -> Float[np.ndarray, " T"]:
+    def task_means(self, numbers: Float[np.ndarray, " N *m"]) -> Float[np.ndarray, " T"]:
         """Means over the rows of each task, or of each column where tasks share their rows."""
         if numbers.ndim == 2:
             return numbers.mean(axis=0)
@@ -84,13 +100,20 @@ class Design:
         rows = np.concatenate(kept)
         side = Side(*(a[rows] for a in self.side))
         return replace(
-            self, side=side, values=self.values[rows], multiplicity=self.multiplicity[rows], columns=self.columns[rows]
+            self,
+            side=side,
+            values=self.values[rows],
+            multiplicity=self.multiplicity[rows],
+            columns=self.columns[rows],
+            ridge=None if self.ridge is None else self.ridge.take(rows),
         )
 
     def rounded(self, digits: int) -> Design:
         """The same design with its last digits gone, for decisions that must not depend on them."""
         side = Side(np.round(self.side.points, digits), np.round(self.side.scores, digits), self.side.task)
-        return replace(self, side=side, values=np.round(self.values, digits), columns=np.round(self.columns, digits))
+        ridge = None if self.ridge is None else self.ridge.rounded(digits)
+        values, columns = np.round(self.values, digits), np.round(self.columns, digits)
+        return replace(self, side=side, values=values, columns=columns, ridge=ridge)
 
     def with_polynomials(self, degree: int) -> Design:
         """Add the Stein images of all monomials up to `degree`, separately for every task."""

@@ -5,7 +5,8 @@ With r_i the residual of value i predicted from all others, v_i its variance und
     model_t    = sqrt(cov beta_tt)                       what the model believes
     z_t        = rms over task t of r_i / sqrt(v_i)      how wrong its beliefs about values are
     left-out_t = rms over task t of r_i
-    jackknife_t = sqrt(sum_i (c_ti r_i)^2)               what the mean would move by, values replaced by predictions
+    move_ti    = c_ti r_i                                what the mean would move by, value i replaced by its prediction
+    jackknife_t = sqrt(sum_i move_ti^2)
 
 The k parameters were tuned on the same N values, which no residual knows: errors of the mean pay exp(k/N) (Akaike).
 """
@@ -30,7 +31,8 @@ class Errors:
     z: Float[np.ndarray, " T"]
     left_out: Float[np.ndarray, " T"]
     jackknife: Float[np.ndarray, " T"]
-    residual: Float[np.ndarray, N * m]
+    residual: Float[np.ndarray, " N *m"]
+    move: Float[np.ndarray, "T N"]
 
     @classmethod
     def of(cls, system: DenseSystem, design: Design, tuned: int) -> Errors:
@@ -38,22 +40,18 @@ class Errors:
         residual, variance = system.leave_one_out()
         shared = residual.ndim == 2
         model = np.diag(system.covariance)[: 1 if shared else design.tasks]
-        moved = system.influence[: design.tasks] ** 2 @ residual**2
+        move = system.influence[0] * residual.T if shared else system.influence[: design.tasks] * residual
         hidden = np.exp(tuned / design.values.size)
         return cls(
             model=hidden * np.sqrt(model),
             z=np.sqrt(design.task_means(residual**2 / variance)),
             left_out=np.sqrt(design.task_means(residual**2)),
-            jackknife=hidden * np.sqrt(moved[0] if shared else moved),
+            jackknife=hidden * np.sqrt(np.sum(move**2, axis=1)),
             residual=residual,
+            move=move,
         )
 
     @property
     def merit(self) -> Float[np.ndarray, " T"]:
         """By what fits are compared: the model's error as corrected by z, and the left-out residuals."""
         return merit_of(self.model * self.z, self.left_out)
-
-    @property
-    def std_error(self) -> Float[np.ndarray, " T"]:
-        """The error bar: the jackknife's, or the model's where that is larger, never trusting z to shrink it."""
-        return np.maximum(self.jackknife, self.model * np.maximum(self.z, 1.0))

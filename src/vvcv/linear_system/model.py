@@ -22,19 +22,26 @@ Criterion = Literal["reml", "loo"]
 
 
 class Model(eqx.Module):
-    """A Stein kernel and the noise of each task relative to the kernel's mean variance there."""
+    """A Stein kernel, the noise of each task relative to the mean variance there, variances of polynomial parts.
+
+    The parts are those of the design's `ridge`; without any, the kernel stands alone.
+    """
 
     kernel: Any  # SteinKernel | SteinSum
     log_noise: Float[Array, " T"]
+    log_parts: Float[Array, " k"]
 
-    def __init__(self, kernel: SteinKernel | SteinSum, noise: Any) -> None:
+    def __init__(self, kernel: SteinKernel | SteinSum, noise: Any, parts: Any = ()) -> None:
         self.kernel = kernel
         self.log_noise = positive(np.atleast_1d(noise), "Relative noise")
+        self.log_parts = positive(np.asarray(parts, dtype=float), "Variances of polynomial parts")
 
 
 def solve(model: Model, design: Design) -> DenseSystem:
     """The exact joint solution of coefficients and means for fixed parameters (Theorem 4.1, reduced)."""
     covariance = design.gram.upper(model.kernel)
+    if model.log_parts.size:
+        design.rows_of_ridge.add_to(covariance, np.exp(model.log_parts))
     noise = _noise(model, design, np.diagonal(covariance))
     covariance[np.diag_indices_from(covariance)] += noise
     return DenseSystem(covariance, design.columns, design.values)
@@ -46,6 +53,10 @@ def criterion_and_gradient(model: Model, design: Design, criterion: Criterion = 
     One factorisation and one inverse: dL/dW is known in closed form, and pulled back through the Gram matrix.
     """
     covariance, pull = design.gram.with_pullback(model.kernel)
+    variances = np.exp(model.log_parts)
+    parts = design.rows_of_ridge.matrices if variances.size else []
+    for variance, part in zip(variances, parts, strict=True):
+        covariance += variance * part
     diagonal = np.diagonal(covariance).copy()
     noise = _noise(model, design, diagonal)
     covariance[np.diag_indices_from(covariance)] += noise
@@ -61,8 +72,15 @@ def criterion_and_gradient(model: Model, design: Design, criterion: Criterion = 
     totals = np.bincount(design.side.task, weights=diagonal, minlength=design.tasks)
     cotangent[np.diag_indices_from(cotangent)] += (by_task / totals)[design.side.task]
     gradient = pull(cotangent)
-    leaves = [*jax.tree.leaves(gradient), by_task]
+    by_part = np.array([v * _inner_product(cotangent, part) for v, part in zip(variances, parts, strict=True)])
+    leaves = [*jax.tree.leaves(gradient), by_task, by_part]
     return value, jax.tree.unflatten(jax.tree.structure(model), leaves)
+
+
+def _inner_product(upper: Float[np.ndarray, "N N"], whole: Float[np.ndarray, "N N"]) -> float:
+    """sum_ij a_ij b_ij of two symmetric matrices, of the first of which only the upper triangle is meaningful."""
+    total = sum(float(upper[i, i:] @ whole[i, i:]) for i in range(len(upper)))
+    return 2 * total - float(np.diagonal(upper) @ np.diagonal(whole))
 
 
 def _noise(model: Model, design: Design, diagonal: Float[np.ndarray, " N"]) -> Float[np.ndarray, " N"]:

@@ -178,7 +178,7 @@ def _tuned(tasks: Tasks, rung: str, selection: Selection) -> Fit:
     return Fit(
         names=tasks.names,
         mean=mean,
-        coregionalization=ladder.task_correlation,
+        coregionalization=ladder.task_correlation(rung),
         coefficients=None,
         objective=float(np.sum(np.log(errors + 1e-300))),
         problem=None,

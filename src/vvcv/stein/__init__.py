@@ -3,9 +3,12 @@
 from .features import count_features, exponents, polynomial_features
 from .gram_matrix import Gram, diagonal, gram, pullback, task_matrix
 from .kernel import SteinKernel, SteinSum, stein_terms, with_kernel
+from .ridge import PARTS, Ridge
 
 __all__ = [
+    "PARTS",
     "Gram",
+    "Ridge",
     "SteinKernel",
     "SteinSum",
     "count_features",

@@ -23,6 +23,7 @@ BOUNDS: dict[str, tuple[float, float]] = {
     "log_diagonal": (-9.0, 6.0),
     "log_variance": (-20.0, 10.0),
     "log_amplitude": (-10.0, 10.0),
+    "log_parts": (-20.0, 8.0),
     "log_nugget": (-18.0, 2.0),
     "log_offset": (-14.0, 3.0),
     "below": (-50.0, 50.0),

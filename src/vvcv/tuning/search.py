@@ -1,15 +1,15 @@
-"""Finding a good model from nothing: lengthscales, axes, coordinates and family.
+"""Finding a good model from nothing: lengthscales, axes, coordinates, polynomial parts and family.
 
-All dimensions alike first, from two starts; then each with a weight and a lengthscale of its own, or as much of that as
-there are values to choose it by; then rougher families, from there. Within a model the restricted likelihood chooses
-the parameters; between models, whose likelihoods do not compare (other columns, other numbers of parameters), the merit
-decides: promised error of the means and left-out residuals.
+Coarse to fine: short looks at every start on a part of the rows, the best of them with a weight and a lengthscale for
+each axis, or as much of that as there are values to choose it by; then rougher families, and polynomial parts beside
+the best; and a few last steps on more rows. Within a model the restricted likelihood chooses the parameters; between
+models their merit decides: promised error of the means and left-out residuals.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -22,7 +22,7 @@ from ..linear_system.design import Design
 from ..linear_system.mean_errors import Errors
 from ..linear_system.model import Criterion, Model, criterion_and_gradient, solve
 from .parameters import Parameters
-from .starts import CANDIDATES, change_family, without_noise
+from .starts import CANDIDATES, change_family, with_parts, without_noise
 from .tune import Tuned, tune
 
 #: Ties of the levels: all dimensions alike, each with its own weight, each with its own weight and lengthscale.
@@ -36,11 +36,17 @@ LEVELS: tuple[frozenset[str], ...] = (
 #: a smooth function without, a wiggly one with. (From hardly any noise no gradient leads to a noisy optimum.)
 STARTS = ((1.0, 1e-6), (0.3, 1e-2))
 
-#: Evaluations of the objective for a new model, for one that starts from a tuned neighbour, and for a first look.
-FROM_NOTHING, FROM_NEIGHBOUR, FIRST_LOOK = 80, 30, 30
+#: Starting noise of models whose polynomial parts are as large as the kernel.
+PARTS_STARTS = (1e-6, 1e-2)
 
-#: A coordinate system whose likelihood is this much behind another's at the same level is left.
-CLEARLY_BEHIND = 3.0
+#: Evaluations of the objective for a first look, for a model from nothing, from a tuned neighbour, on more rows.
+FIRST_LOOK, FROM_NOTHING, FROM_NEIGHBOUR, ON_MORE_ROWS = 20, 80, 25, 12
+
+#: Rows on which models are first looked for.
+COARSE_ROWS = 300
+
+#: First looks that are followed.
+MOST_FOLLOWED = 2
 
 R = TypeVar("R")
 
@@ -74,19 +80,26 @@ def search(
     families: Sequence[str | Kernel] = CANDIDATES,
     criterion: Criterion = "reml",
 ) -> list[Found]:
-    """One model for each family, at the best coordinate system and level of the first, smoothest first.
+    """One model for each family, at the best coordinate system and level of the first, and one with polynomial parts.
 
-    A family whose covariance cannot be factorised is left out; only if none can, that is an error.
+    Where there are more rows than are searched on, the best one without parts and the one with them, tuned on more. A
+    family whose covariance cannot be factorised is left out; only if none can, that is an error.
     """
-    found = [min(_levels(designs, start, families[0], criterion), key=_merit)]
+    coarse = {system: design.thinned(COARSE_ROWS) for system, design in designs.items()}
+    looks = sorted(those_that_work(_looks(coarse, start, families[0], criterion)), key=_merit)
+    alone = [_richer(coarse, [look for look in looks if not look.model.log_parts.size], criterion)]
     for family in families[1:]:
-        last = found[-1]
+        last = alone[-1]
         # What a smooth family takes for noise may be the shape of a rough one: it starts without.
         start_model = without_noise(change_family(last.model, family))
-        found += those_that_work(
-            [partial(refit, last, designs[last.system], start_model, criterion, family=family)], required=False
-        )
-    return found
+        attempt = partial(refit, last, coarse[last.system], start_model, criterion, family=family)
+        alone += those_that_work([attempt], required=False)
+    best = min(alone, key=_merit)
+    with_polynomials = _with_parts(coarse, looks, best, criterion)
+    if designs[best.system].size == coarse[best.system].size:
+        return [*alone, *with_polynomials]
+    pair = [best, *with_polynomials]
+    return those_that_work(partial(refit, f, designs[f.system], f.model, criterion, ON_MORE_ROWS) for f in pair)
 
 
 def those_that_work(attempts: Iterable[Callable[[], R]], required: bool = True) -> list[R]:
@@ -114,23 +127,25 @@ def refit(
     criterion: Criterion = "reml",
     max_evaluations: int = FROM_NEIGHBOUR,
     family: str | Kernel | None = None,
+    level: int | None = None,
 ) -> Found:
-    """Tune `start` on a design, tied as another model was."""
-    objective, tied, floor = _objective(design, criterion), LEVELS[found.level], noise_floor(design)
+    """Tune `start` on a design, tied as another model was or at another level, and judge it."""
+    level = found.level if level is None else level
+    objective, tied, floor = _objective(design, criterion), LEVELS[level], noise_floor(design)
     try:
         tuned = tune(objective, start, tied, max_evaluations, floor)
     except LinAlgError:  # a neighbour's noise may be too little here
         tuned = tune(objective, without_noise(start), tied, max_evaluations, floor)
-    return Found(tuned, merit(tuned, design), found.system, family or found.family, found.level, found.credit)
+    return judged(replace(found, tuned=tuned, family=family or found.family, level=level), design)
 
 
-def merit(tuned: Tuned, design: Design) -> float:
-    """Sum over tasks of the merits of the answers: relative gains count alike on every task."""
+def judged(found: Found, design: Design) -> Found:
+    """The same with its merit: the sum over tasks of those of the answers, so that relative gains count alike."""
     try:
-        total = float(np.sum(Errors.of(solve(tuned.model, design), design, tuned.free).merit))
+        total = float(np.sum(Errors.of(solve(found.model, design), design, found.tuned.free).merit))
     except LinAlgError:
-        return np.inf
-    return total if np.isfinite(total) else np.inf
+        total = np.inf
+    return replace(found, merit=total if np.isfinite(total) else np.inf)
 
 
 def noise_floor(design: Design) -> float:
@@ -138,44 +153,43 @@ def noise_floor(design: Design) -> float:
     return max(1e-13, 10 * design.size * np.finfo(float).eps)
 
 
-def _levels(designs: Mapping[Any, Design], start: Start, family: str | Kernel, criterion: Criterion) -> list[Found]:
-    """The best model with all dimensions alike, and the best with as much of its own for each as the values allow.
-
-    At the same level, likelihoods in two coordinate systems compare (the same values, columns and parameters), and a
-    system that is clearly behind is left; the merit decides between the others.
-    """
-    alike = _not_behind(
-        those_that_work(partial(_alike, system, design, start, family, criterion) for system, design in designs.items())
-    )
-    best = min(alike, key=_merit)
-    level = _richest_level(best.model, designs[best.system])
-    if best.model.kernel.log_axes.size == 1 or level == 0:
-        return [best]
-    rich = those_that_work((partial(_richer, designs[f.system], f, level, criterion) for f in alike), required=False)
-    return [best, *_not_behind(rich)]
+def _richer(designs: Mapping[Any, Design], looks: list[Found], criterion: Criterion) -> Found:
+    """The best of the looks, or of the first ones with a weight and lengthscale for each axis, as values allow."""
+    level = _richest_level(looks[0].model, designs[looks[0].system])
+    if looks[0].model.kernel.log_axes.size == 1 or level == 0:
+        return looks[0]
+    richer = partial(refit, criterion=criterion, max_evaluations=FROM_NOTHING, level=level)
+    attempts = (partial(richer, f, designs[f.system], f.model) for f in looks[:MOST_FOLLOWED])
+    return min([looks[0], *those_that_work(attempts, required=False)], key=_merit)
 
 
-def _richer(design: Design, first: Found, level: int, criterion: Criterion) -> Found:
-    """A model with more of its own for each dimension, from one with less."""
-    tuned = tune(_objective(design, criterion), first.model, LEVELS[level], FROM_NOTHING, noise_floor(design))
-    return Found(tuned, merit(tuned, design), first.system, first.family, level)
+def _with_parts(designs: Mapping[Any, Design], looks: list[Found], best: Found, criterion: Criterion) -> list[Found]:
+    """Polynomial parts: beside the best kernel, small at first; and as large as the kernel from the start."""
+    design = designs[best.system]
+    if design.ridge is None:
+        return []
+    beside = partial(refit, best, design, with_parts(best.model, design, small=True), criterion)
+    large = next((look for look in looks if look.model.log_parts.size), None)
+    longer = [partial(refit, large, designs[large.system], large.model, criterion)] if large else []
+    found = those_that_work([partial(beside, max_evaluations=2 * FROM_NEIGHBOUR), *longer], required=False)
+    return [min(found, key=_merit)] if found else []
 
 
-def _not_behind(found: list[Found]) -> list[Found]:
-    best = min((f.tuned.value for f in found), default=np.inf)
-    return [f for f in found if f.tuned.value <= best + CLEARLY_BEHIND]
+def _looks(designs: Mapping[Any, Design], start: Start, family: str | Kernel, criterion: Criterion) -> Iterable:
+    """First looks with all dimensions alike: without polynomial parts in every system, with them in the last one."""
+    for system, design in designs.items():
+        scale = np.sqrt(design.side.points.shape[1])
+        for factor, noise in STARTS:
+            yield partial(_look, system, design, start(family, design, factor * scale, noise), family, criterion)
+    if design.ridge is not None:
+        for noise in PARTS_STARTS:
+            model = with_parts(start(family, design, scale, noise), design)
+            yield partial(_look, system, design, model, family, criterion)
 
 
-def _alike(system: CoordinateSystem, design: Design, start: Start, family: str | Kernel, criterion: Criterion) -> Found:
-    """All dimensions alike, from the better of two starts."""
-    d = design.side.points.shape[1]
-
-    def look(factor: float, noise: float) -> Found:
-        model = start(family, design, factor * np.sqrt(d), noise)
-        tuned = tune(_objective(design, criterion), model, LEVELS[0], FIRST_LOOK, noise_floor(design))
-        return Found(tuned, merit(tuned, design), system, family, 0)
-
-    return min(those_that_work(partial(look, *begin) for begin in STARTS), key=_merit)
+def _look(system: Any, design: Design, model: Model, family: str | Kernel, criterion: Criterion) -> Found:
+    tuned = tune(_objective(design, criterion), model, LEVELS[0], FIRST_LOOK, noise_floor(design))
+    return judged(Found(tuned, np.inf, system, family, 0), design)
 
 
 def _richest_level(model: Model, design: Design) -> int:

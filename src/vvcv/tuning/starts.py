@@ -12,7 +12,7 @@ from jaxtyping import Float
 from ..kernels import Full, Kernel, Matern, Own, Radial, RationalQuadratic, Separable, SquaredExponential
 from ..linear_system.design import Design
 from ..linear_system.model import Model
-from ..stein import SteinKernel, SteinSum
+from ..stein import PARTS, SteinKernel, SteinSum
 
 Family = Callable[..., Radial]
 
@@ -29,6 +29,9 @@ FAMILIES: dict[str, Family] = {
 CANDIDATES = ("squared-exponential", "matern-5/2", "matern-3/2")
 
 START_NOISE = 1e-6
+
+#: Variance of polynomial parts that are put beside a tuned kernel, in units of its own.
+SMALL_PART = 1e-3
 
 #: How far from one the correlation of tasks starts that are taken for one function.
 ALMOST_ONE = 1e-6
@@ -82,6 +85,13 @@ def shared_and_own(shared: Model, own: list[Model], shared_part: float) -> Model
     return eqx.tree_at(lambda m: m.kernel, shared, SteinSum(tuple(terms)))
 
 
+def with_parts(model: Model, design: Design, small: bool = False) -> Model:
+    """The same model with polynomial parts beside its kernel: all alike, or small ones, together of its variance."""
+    share = SMALL_PART if small else 1 / (len(PARTS) + 1)
+    kernel = model.kernel if small else _scale(model.kernel, share)
+    return Model(kernel, np.exp(model.log_noise), np.full(len(PARTS), share * _mean_diagonal(model, design)))
+
+
 def change_family(model: Model, family: str | Kernel) -> Model:
     """The same model with every radial kernel replaced by one of another family at the same lengthscales."""
     if isinstance(family, Kernel):
@@ -110,5 +120,8 @@ def _scale(kernel: SteinKernel, factor: float) -> SteinKernel:
 
 def _unit_variance(model: Model, design: Design) -> Model:
     """Scale the axes so that the kernel's mean variance is one, that of standardised values."""
-    mean = float(np.mean(np.diagonal(design.gram.upper(model.kernel))))
-    return eqx.tree_at(lambda m: m.kernel, model, _scale(model.kernel, 1.0 / mean))
+    return eqx.tree_at(lambda m: m.kernel, model, _scale(model.kernel, 1.0 / _mean_diagonal(model, design)))
+
+
+def _mean_diagonal(model: Model, design: Design) -> float:
+    return float(np.mean(np.diagonal(design.gram.upper(model.kernel))))

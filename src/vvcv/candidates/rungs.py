@@ -1,0 +1,142 @@
+"""All kernel fits over one data set, each made once, when first asked for, later ones starting from earlier ones."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property, partial
+
+from ..data import Prepared
+from ..runtime.memory import largest_system
+from ..stein import count_features
+from ..tuning.search import those_that_work
+from .fits import KernelFit
+from .kernel import MOST_TUNING_ROWS, Options, best_of, independent, joint, own_parameters, semi_exact
+from .one_function import OneFunctionFit, as_one_function
+
+#: The rungs of the ladder in words, from simple to rich: the one list of their names.
+RUNGS = {
+    "mc": "plain average",
+    "zv": "polynomial",
+    "cf": "kernel",
+    "secf": "kernel + polynomial",
+    "vv": "kernel for all tasks together",
+    "vv-secf": "kernel for all tasks together + polynomial",
+}
+
+#: Fewest distinct points with which the parameters of a kernel can be chosen.
+FEWEST_POINTS = 4
+
+Fits = dict[int, list[KernelFit]]
+AnyFits = Mapping[int, Sequence[KernelFit | OneFunctionFit]]
+
+
+class KernelFits:
+    """Fits of the four kernel rungs; a task that a rung cannot serve has none."""
+
+    def __init__(self, prepared: Prepared, options: Options) -> None:
+        self.prepared = prepared
+        self.options = options
+
+    def of(self, rung: str) -> AnyFits:
+        """What a rung offers for each task."""
+        offered = {
+            "cf": lambda: self.scalar,
+            "secf": lambda: self._scalar_semi_exact,
+            "vv": lambda: self._together_or_alone,
+            "vv-secf": lambda: dict.fromkeys(self.eligible, self._joint_semi_exact),
+        }
+        return offered[rung]()
+
+    @cached_property
+    def eligible(self) -> tuple[int, ...]:
+        """Tasks whose values vary on enough points, in an order that does not depend on how they were given."""
+        most = largest_system()
+        enough = [FEWEST_POINTS <= len(rows.values) <= most for rows in self.prepared.distinct]
+        return tuple(t for t in self.prepared.canonical if enough[t] and not self.prepared.constant(t))
+
+    def rows(self, rung: str, task: int) -> int:
+        """Rows of the system that a rung factorises for a task."""
+        together = rung.startswith("vv") and not self.prepared.tasks.share_points
+        return sum(len(self.prepared.distinct[t].values) for t in (self.eligible if together else (task,)))
+
+    @property
+    def pooled(self) -> bool:
+        """Whether one covariance serves several tasks on the same points."""
+        return self.prepared.tasks.share_points and len(self.eligible) > 1
+
+    @cached_property
+    def scalar(self) -> Fits:
+        """Kernels of each task's own; on shared points they start from those of all."""
+        if self.pooled:
+            start = best_of(self.joint) if self.joint else None
+            return self._own_parameters(start)
+        return {t: _none_if_failed(partial(independent, self.prepared, t, self.options)) for t in self.eligible}
+
+    @cached_property
+    def joint(self) -> list[KernelFit]:
+        """Kernels of all tasks together."""
+        if not self.eligible or self.rows("vv", self.eligible[0]) > largest_system():
+            return []
+        if len(self.eligible) == 1:
+            return self.scalar[self.eligible[0]]
+        own = {} if self.pooled else {task: best_of(_kernels_alone(fits)) for task, fits in self.scalar.items() if fits}
+        members = self.eligible if self.pooled else tuple(own)
+        return _none_if_failed(partial(joint, self.prepared, members, own, self.options)) if members else []
+
+    @cached_property
+    def _scalar_semi_exact(self) -> Fits:
+        if self.pooled:
+            return self._own_parameters(best_of(self._joint_semi_exact) if self._joint_semi_exact else None)
+        return {task: self._with_polynomials(fits) for task, fits in self.scalar.items()}
+
+    @cached_property
+    def _joint_semi_exact(self) -> list[KernelFit]:
+        return self._with_polynomials(self.joint)
+
+    @property
+    def _together_or_alone(self) -> AnyFits:
+        """The joint fits and, where tasks have points of their own, each task's independent ones: no task must share.
+
+        They are the shared + own model with nothing shared, in coordinates and of a family that suit the one task.
+        Tasks that are seen to be one function are fitted as one as well.
+        """
+        if self.pooled or len(self.eligible) == 1 or not self.joint:
+            return dict.fromkeys(self.eligible, self.joint)
+        offered: dict[int, list[KernelFit | OneFunctionFit]] = {
+            t: [*self.joint, *fits] for t, fits in self.scalar.items()
+        }
+        for fit in as_one_function(self.prepared, self.scalar, self.options):
+            for task in fit.members:
+                offered[task].append(fit)
+        return offered
+
+    def _own_parameters(self, start: KernelFit | None) -> Fits:
+        if start is None:
+            return {}
+        attempts = {t: partial(own_parameters, start, t, self.options) for t in self.eligible}
+        return {t: those_that_work([attempt], required=False) for t, attempt in attempts.items()}
+
+    def _with_polynomials(self, fits: list[KernelFit]) -> list[KernelFit]:
+        degrees = semi_exact_degrees(fits[0]) if fits else []
+        return [fit for degree in degrees for fit in semi_exact(fits, degree, self.options)]
+
+
+def semi_exact_degrees(fit: KernelFit) -> list[int]:
+    """Degrees whose columns leave at least two thirds of every task's tuning rows to the kernel.
+
+    With more columns a task of few points hardly learns from others, and its few residuals claim too much.
+    """
+    sizes = [len(fit.prepared.distinct[t].values) for t in fit.members]
+    rows = sizes[0] if fit.pooled else sum(sizes)
+    smallest = min(sizes) * min(1.0, MOST_TUNING_ROWS / rows)
+    dimension = fit.prepared.tasks.dimension
+    return [degree for degree in (1, 2) if count_features(dimension, degree) + 1 <= smallest / 3]
+
+
+def _kernels_alone(fits: list[KernelFit]) -> list[KernelFit]:
+    """Those without polynomial parts, which models of several tasks on points of their own do not have."""
+    return [fit for fit in fits if not fit.found.model.log_parts.size] or fits
+
+
+def _none_if_failed(attempt: partial[list[KernelFit]]) -> list[KernelFit]:
+    return [fit for fits in those_that_work([attempt], required=False) for fit in fits]
