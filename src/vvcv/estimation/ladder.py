@@ -187,8 +187,8 @@ class Ladder:
         """A fit's answer, and that of its witness, the average of what the variate leaves of values it has not seen.
 
         With value i left out the mean is that of all less `move_i`, and value i is off its prediction by `left_out_i`.
-        The witness has no bias (rows being independent), and its error is a plain average's; it is seldom the better
-        answer, but one that is many of its errors away from it is wrong.
+        The witness has no bias (rows being independent), and its error is a plain average's. It is never surer than the
+        fit, but an answer that is many of its errors away from it is wrong.
         """
         rows, multiplicity = self.prepared.tasks[task], self.prepared.distinct[task].multiplicity
         residuals = self._in_order(task, left_out * multiplicity)
@@ -196,11 +196,12 @@ class Ladder:
         error = float(np.std(residuals) / np.sqrt(size))
         mean = answer.mean + float(np.average(left_out - move / multiplicity, weights=multiplicity))
         price = contradiction(answer.mean, mean, error, max(size - 1, 1.0), skewness(residuals))
-        merit = float(merit_of(np.array(error), np.sqrt(np.mean(residuals**2))))
+        surest = max(error, answer.std_error)
+        merit = float(merit_of(np.array(surest), np.sqrt(np.mean(residuals**2))))
         witness = replace(
             answer,
             mean=mean,
-            std_error=error,
+            std_error=surest,
             merit=merit,
             freedom=max(size - 1, 1.0),
             description=f"{answer.description}, cross-fitted",

@@ -1,11 +1,11 @@
 """What a fit says about one task, and one answer out of several: weighted by how well each has shown itself.
 
-    s_k = sqrt(promised error * root mean square of the left-out residuals),   w_k ~ s_k^-8,   v_k ~ s_k^-2.25
+    s_k = sqrt(promised error * root mean square of the left-out residuals),   w_k ~ s_k^-5
 
-    mean = sum_k w_k m_k,   std_error^2 = sum_k v_k (e_k^2 + (m_k - mean)^2)
+    mean = sum_k w_k m_k,   std_error^2 = sum_k w_k (e_k^2 + (m_k - mean)^2)
 
-A clearly better fit takes all the weight, and where the evidence is thin, fits share it. Doubt is spread more evenly
-than weight: a rival that is a few times less sure still widens the error bar, by how much it disagrees.
+A clearly better fit takes all the weight; where the evidence is thin, fits share it, and the error bar is that of the
+mixture: rivals widen it by how much they disagree.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ from jaxtyping import Float
 
 Variate = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
-#: How sharply weights fall with the merit: of the mean, and of the doubt about it.
-SHARPNESS, DOUBT = 8.0, 2.25
+#: How sharply weights fall with the merit. Between 4 and 8 errors differ by 2 %; coverage is 96.5 % at 4, 95.4 % at 8
+#: (39 problems, 12 replications each).
+SHARPNESS = 5.0
 
 #: Weights below this are left out: they would cost an evaluation of the variate and change nothing.
 NEGLIGIBLE = 1e-4
@@ -73,14 +74,14 @@ def contradiction(mean: float, witness: float, error: float, freedom: float, ske
     return PRICE * max(0.0, float(distance) - UNREMARKABLE)
 
 
-def weigh(merits: Sequence[float], sharpness: float = SHARPNESS) -> Float[np.ndarray, " k"]:
-    """Weights proportional to exp(-sharpness * merit), those that hardly count set to zero.
+def weigh(merits: Sequence[float]) -> Float[np.ndarray, " k"]:
+    """Weights proportional to exp(-SHARPNESS * merit), those that hardly count set to zero.
 
     >>> weigh([0.0, 0.0, 5.0])
     array([0.5, 0.5, 0. ])
     """
     distance = np.asarray(merits, dtype=float) - min(merits)
-    weights = np.exp(-sharpness * distance)
+    weights = np.exp(-SHARPNESS * distance)
     weights = np.where(weights < NEGLIGIBLE, 0.0, weights)
     return weights / weights.sum()
 
@@ -92,13 +93,12 @@ def combine(answers: Sequence[Answer]) -> Answer:
     >>> combine(both).mean, round(combine(both).std_error, 4)
     (1.0, 0.1414)
     """
-    merits = [answer.merit for answer in answers]
-    weights, doubts = weigh(merits), weigh(merits, DOUBT)
+    weights = weigh([answer.merit for answer in answers])
     parts = tuple(replace(a, weight=float(w)) for a, w in zip(answers, weights, strict=True) if w > 0)
     best = max(parts, key=lambda part: part.weight)
     # Differences from the best, so that the last digits of large means survive.
     mean = best.mean + sum(part.weight * (part.mean - best.mean) for part in parts)
-    doubt = [np.sqrt(v) * hypot(a.std_error, a.mean - mean) for v, a in zip(doubts, answers, strict=True)]
+    doubt = [np.sqrt(part.weight) * hypot(part.std_error, part.mean - mean) for part in parts]
     return Answer(
         best.method,
         mean,
