@@ -6,8 +6,8 @@ import pytest
 import vvcv
 from vvcv.candidates.kernel import Options, independent
 from vvcv.candidates.one_function import as_one_function, line_through_most, one_gaussian
+from vvcv.candidates.rungs import KernelFits
 from vvcv.data import Prepared, Task, Tasks
-from vvcv.estimation.ladder import Ladder
 from vvcv.runtime.precision import float64
 
 
@@ -23,8 +23,8 @@ def wave(x):
 
 @float64
 def one_function_fits(tasks):
-    ladder = Ladder(Prepared.of(tasks), Options())
-    return ladder._as_one_function
+    fits = KernelFits(Prepared.of(tasks), Options())
+    return as_one_function(fits.prepared, fits.scalar, fits.options)
 
 
 def test_the_line_through_most_values_ignores_the_rest():
@@ -70,7 +70,7 @@ def test_one_function_of_two_scales_is_the_fit_of_all_points():
 def test_residuals_and_variates_belong_to_the_rows_of_each_task():
     tasks = tasks_of(wave, lambda x: 3 * wave(x) - 1, sizes=(30, 20))
     repeated = Tasks([tasks[0], Task(*(np.concatenate([a, a[:5]]) for a in _arrays(tasks[1])))])
-    fit = Ladder(Prepared.of(repeated), Options())._as_one_function[0]
+    fit = one_function_fits(repeated)[0]
     for k, t in enumerate(fit.members):
         rows = fit.prepared.distinct[t]
         explained = fit.mean[k] + fit.variate(rows.points, rows.scores, k)

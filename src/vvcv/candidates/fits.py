@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from ..data import DIGITS, Coordinates, Prepared
+from ..data import Coordinates, Prepared
 from ..kernels import Kernel, Own, Separable, Side, correlation
 from ..linear_system.design import Design, orthonormal_features
 from ..linear_system.mean_errors import Errors
@@ -55,7 +55,7 @@ class KernelFit:
         weights, coefficients = system.weights, system.coefficients
         judged = self.design
         if judged.size <= ROUNDED_ROWS:
-            judged = judged.rounded(DIGITS)
+            judged = judged.rounded()
             system = solve(self.found.model, judged)
         return Solution(coefficients, weights, Errors.of(system, judged, self.found.tuned.free))
 

@@ -14,7 +14,7 @@ from functools import partial
 import numpy as np
 from jaxtyping import Float
 
-from ..data import DIGITS, Coordinates, Prepared
+from ..data import Coordinates, Prepared, rounded
 from ..kernels import Kernel
 from ..linear_system.design import Design
 from ..linear_system.model import Criterion, Model
@@ -134,7 +134,7 @@ def _searched(
 
 
 def _tuning_design(prepared: Prepared, members, coordinates: Coordinates, degree: int, pooled: bool) -> Design:
-    return build_design(prepared, members, coordinates, degree, pooled).rounded(DIGITS).thinned(MOST_TUNING_ROWS)
+    return build_design(prepared, members, coordinates, degree, pooled).rounded().thinned(MOST_TUNING_ROWS)
 
 
 def _shared_and_own(
@@ -180,5 +180,5 @@ def _start_covariance(prepared: Prepared, members: tuple[int, ...]) -> Float[np.
         parts.append(np.linalg.solve(columns.T @ columns + ridge, columns.T @ prepared.standard_values(task))[1:])
     slopes = np.array(parts)
     norms = np.linalg.norm(slopes, axis=1) + 1e-12
-    alike = np.round((slopes @ slopes.T) / np.outer(norms, norms), DIGITS)
+    alike = rounded((slopes @ slopes.T) / np.outer(norms, norms))
     return 0.2 * np.eye(len(members)) + 0.8 * alike

@@ -20,6 +20,9 @@ from ..stein import count_features, polynomial_features
 
 HIGHEST_DEGREE = 4
 
+#: Monomials from which on least squares takes longer than a kernel.
+MANY_MONOMIALS = 200
+
 
 @dataclass(frozen=True, eq=False)
 class PolynomialFit:
@@ -50,12 +53,13 @@ class PolynomialFit:
 def fit_polynomials(prepared: Prepared, members: tuple[int, ...], degree: int) -> list[PolynomialFit]:
     """Least squares with all monomials up to `degree` for one task, or for several on the same points.
 
-    Nothing comes back where the monomials leave no degree of freedom or, beyond the first degree, are more than half
-    as many as the rows: coefficients with prior variances (`stein.ridge`) then do better at less cost.
+    Nothing comes back where the monomials leave no degree of freedom or are many and more than half as many as the
+    rows: coefficients with prior variances (`stein.ridge`) then do better at less cost.
     """
     rows = prepared.distinct[members[0]]
     n, d = rows.points.shape
-    if count_features(d, degree) > (n - 3 if degree == 1 else n / 2):
+    count = count_features(d, degree)
+    if count > n - 3 or count > max(MANY_MONOMIALS, n / 2):
         return []
     coordinates = prepared.coordinates(members[:1], "scaled")
     basis, transform = orthonormal_features(coordinates.points(rows.points), coordinates.scores(rows.scores), degree)

@@ -2,13 +2,12 @@
 
 from .duplicates import Distinct, merge_duplicates
 from .groups import in_separate_groups
-from .prepare import DIGITS, Prepared
+from .prepare import Prepared, rounded
 from .standardize import Coordinates, CoordinateSystem, can_whiten
 from .task import Task, Tasks, as_tasks
 from .validation import finite_array, require
 
 __all__ = [
-    "DIGITS",
     "CoordinateSystem",
     "Coordinates",
     "Distinct",
@@ -21,4 +20,5 @@ __all__ = [
     "in_separate_groups",
     "merge_duplicates",
     "require",
+    "rounded",
 ]

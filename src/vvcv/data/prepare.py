@@ -1,7 +1,7 @@
 """From tasks to the rows a fit works on: duplicates merged, values standardised, rows and tasks in their own order.
 
 Nothing downstream may depend on units or on the order of rows and tasks. Rows are therefore sorted, and the choice of
-hyperparameters, an optimisation that magnifies the last digit, sees standard coordinates rounded to `DIGITS`, far
+hyperparameters, an optimisation that magnifies the last digit, sees standard coordinates without theirs, far
 below any noise it can resolve; the final solution uses the data as they are.
 """
 
@@ -17,7 +17,20 @@ from .duplicates import Distinct, merge_duplicates
 from .standardize import Coordinates, CoordinateSystem, can_whiten, covariance_from_scores
 from .task import Tasks
 
-DIGITS = 7
+#: Standard coordinates are rounded to multiples of this: no simple fraction, or decimal or binary numbers that are nice
+#: to begin with would lie half way between two of them, and the last bit would decide.
+QUANTUM = 1e-7 * np.pi / 3
+
+
+def rounded(array: Float[np.ndarray, ...]) -> Float[np.ndarray, ...]:
+    """Numbers of the order of one with their last digits gone.
+
+    >>> x = np.array([0.1, 0.2])
+    >>> bool((rounded(x) == rounded(x * (1 + 1e-15))).all()), bool(np.abs(rounded(x) - x).max() < 1e-7)
+    (True, True)
+    """
+    return np.round(np.asarray(array) / QUANTUM) * QUANTUM
+
 
 #: Points for every dimension from which a sample covariance is known as well as a regression on scores knows it.
 MANY_POINTS = 10

@@ -100,7 +100,7 @@ def covariance_from_scores(
     unit = np.hstack([np.ones((n, 1)), (points - origins) / spread])
     slope = np.linalg.lstsq(unit, scores * spread, rcond=None)[0][1:]
     eigenvalues, vectors = np.linalg.eigh(-(slope + slope.T) / 2)
-    if not np.isfinite(eigenvalues).all() or eigenvalues[0] < SMALLEST_PRECISION * eigenvalues[-1]:
+    if not np.isfinite(eigenvalues).all() or eigenvalues[0] <= SMALLEST_PRECISION * eigenvalues[-1]:
         return None
     return (vectors / eigenvalues) @ vectors.T * np.outer(spread, spread)
 

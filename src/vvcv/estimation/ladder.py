@@ -192,9 +192,10 @@ class Ladder:
         """
         rows, multiplicity = self.prepared.tasks[task], self.prepared.distinct[task].multiplicity
         residuals = self._in_order(task, left_out * multiplicity)
-        size = effective_size(residuals, rows.chains)
+        # What repeated rows of a chain are worth its autocorrelation tells; others that repeat say nothing new.
+        size = effective_size(residuals, rows.chains) if rows.chains else float(len(left_out))
         error = float(np.std(residuals) / np.sqrt(size))
-        mean = answer.mean + float(np.average(left_out - move / multiplicity, weights=multiplicity))
+        mean = answer.mean + float(np.average(left_out - move, weights=multiplicity))
         price = contradiction(answer.mean, mean, error, max(size - 1, 1.0), skewness(residuals))
         surest = max(error, answer.std_error)
         merit = float(merit_of(np.array(surest), np.sqrt(np.mean(residuals**2))))

@@ -14,6 +14,7 @@ import numpy as np
 from jaxtyping import Float
 from scipy.linalg import qr, solve_triangular
 
+from ..data import rounded
 from ..kernels import Side
 from ..stein import Gram, Ridge, polynomial_features
 
@@ -108,12 +109,11 @@ class Design:
             ridge=None if self.ridge is None else self.ridge.take(rows),
         )
 
-    def rounded(self, digits: int) -> Design:
+    def rounded(self) -> Design:
         """The same design with its last digits gone, for decisions that must not depend on them."""
-        side = Side(np.round(self.side.points, digits), np.round(self.side.scores, digits), self.side.task)
-        ridge = None if self.ridge is None else self.ridge.rounded(digits)
-        values, columns = np.round(self.values, digits), np.round(self.columns, digits)
-        return replace(self, side=side, values=values, columns=columns, ridge=ridge)
+        side = Side(rounded(self.side.points), rounded(self.side.scores), self.side.task)
+        ridge = None if self.ridge is None else self.ridge.mapped(rounded)
+        return replace(self, side=side, values=rounded(self.values), columns=rounded(self.columns), ridge=ridge)
 
     def with_polynomials(self, degree: int) -> Design:
         """Add the Stein images of all monomials up to `degree`, separately for every task."""

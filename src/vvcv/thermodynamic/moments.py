@@ -16,7 +16,7 @@ from jaxtyping import Float, Int
 from numpy.linalg import LinAlgError
 
 from ..candidates.fits import build_design
-from ..data import DIGITS, CoordinateSystem, Prepared, Tasks
+from ..data import CoordinateSystem, Prepared, Tasks
 from ..kernels import Separable
 from ..linear_system.dense import DenseSystem
 from ..linear_system.design import Design
@@ -124,7 +124,7 @@ def fit_ladder(tasks: Tasks, temperatures: Rungs, start: Tuning | None, tick: Ti
     for system in prepared.systems(members) if start is None else [start.system]:
         design = build_design(prepared, members, prepared.coordinates(members, system), 0, False)
         model = first_model(prepared, design, temperatures) if start is None else start.model
-        tunings.append(_tuned(model, system, design.rounded(DIGITS).thinned(MOST_TUNING_ROWS), tick))
+        tunings.append(_tuned(model, system, design.rounded().thinned(MOST_TUNING_ROWS), tick))
     best = min(tunings, key=lambda tuning: tuning.value)
     coordinates = prepared.coordinates(members, best.system)
     return LadderFit(prepared, build_design(prepared, members, coordinates, 0, False), best)

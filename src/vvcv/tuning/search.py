@@ -21,6 +21,7 @@ from ..kernels import Kernel
 from ..linear_system.design import Design
 from ..linear_system.mean_errors import Errors
 from ..linear_system.model import Criterion, Model, criterion_and_gradient, solve
+from ..runtime.threads import one_thread
 from .parameters import Parameters
 from .starts import CANDIDATES, change_family, with_parts, without_noise
 from .tune import Tuned, tune
@@ -86,6 +87,19 @@ def search(
     family whose covariance cannot be factorised is left out; only if none can, that is an error.
     """
     coarse = {system: design.thinned(COARSE_ROWS) for system, design in designs.items()}
+    with one_thread():
+        alone, with_polynomials = _on_coarse_rows(coarse, start, families, criterion)
+    best = min(alone, key=_merit)
+    if designs[best.system].size == coarse[best.system].size:
+        return [*alone, *with_polynomials]
+    pair = [best, *with_polynomials]
+    return those_that_work(partial(refit, f, designs[f.system], f.model, criterion, ON_MORE_ROWS) for f in pair)
+
+
+def _on_coarse_rows(
+    coarse: Mapping[Any, Design], start: Start, families: Sequence[str | Kernel], criterion: Criterion
+) -> tuple[list[Found], list[Found]]:
+    """A model of each family, and the best with polynomial parts."""
     looks = sorted(those_that_work(_looks(coarse, start, families[0], criterion)), key=_merit)
     alone = [_richer(coarse, [look for look in looks if not look.model.log_parts.size], criterion)]
     for family in families[1:]:
@@ -94,12 +108,7 @@ def search(
         start_model = without_noise(change_family(last.model, family))
         attempt = partial(refit, last, coarse[last.system], start_model, criterion, family=family)
         alone += those_that_work([attempt], required=False)
-    best = min(alone, key=_merit)
-    with_polynomials = _with_parts(coarse, looks, best, criterion)
-    if designs[best.system].size == coarse[best.system].size:
-        return [*alone, *with_polynomials]
-    pair = [best, *with_polynomials]
-    return those_that_work(partial(refit, f, designs[f.system], f.model, criterion, ON_MORE_ROWS) for f in pair)
+    return alone, _with_parts(coarse, looks, min(alone, key=_merit), criterion)
 
 
 def those_that_work(attempts: Iterable[Callable[[], R]], required: bool = True) -> list[R]:
