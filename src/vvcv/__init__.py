@@ -23,10 +23,12 @@ from .data import Task, Tasks
 from .estimate import ControlVariate, Estimate, compare, estimate
 
 if TYPE_CHECKING:
+    from . import inputs
     from .data.check import check
     from .data.unconstrain import unconstrain
     from .estimate.storage import load
     from .selection.fit import Fit, fit
+    from .simulators import multifidelity
     from .thermodynamic import Evidence, evidence
 
 try:
@@ -42,6 +44,7 @@ _LATER = {
     "evidence": ".thermodynamic",
     "fit": ".selection.fit",
     "load": ".estimate.storage",
+    "multifidelity": ".simulators",
     "unconstrain": ".data.unconstrain",
 }
 
@@ -58,12 +61,16 @@ __all__ = [
     "estimate",
     "evidence",
     "fit",
+    "inputs",
     "load",
+    "multifidelity",
     "unconstrain",
 ]
 
 
 def __getattr__(name: str) -> Any:
+    if name == "inputs":
+        return import_module(".inputs", __name__)
     if name not in _LATER:
         raise AttributeError(f"module 'vvcv' has no attribute {name!r}")
     return getattr(import_module(_LATER[name], __name__), name)
