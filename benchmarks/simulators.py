@@ -100,7 +100,7 @@ def main() -> None:
         print(rows[-1], flush=True)
     ours, plain = (float(np.mean([abs(row[name]) for row in rows])) for name in ("error", "plain"))
     summary = {"exact": exact(), "mean absolute error": ours, "plain average": plain, "times better": plain / ours}
-    print(simple_table("borehole, three fidelities", ["", "dear mean"], [[k, f"{v:.6g}"] for k, v in summary.items()]))
+    print(simple_table(["borehole, three fidelities", "dear mean"], [[k, f"{v:.6g}"] for k, v in summary.items()]))
     record = {"design": arguments.design, "runs": RUNS, **summary, "seeds": rows}
     arguments.out.write_text(json.dumps(record, indent=1) + "\n")
 

@@ -131,7 +131,7 @@ def from_scipy(law: Any) -> Distribution:
     """
     wanted = ("logpdf", "logcdf", "logsf", "ppf", "isf", "support")
     require(
-        all(callable(getattr(law, name, None)) for name in wanted),
+        all(callable(getattr(law, name, None)) for name in wanted) and not isinstance(law, stats.rv_continuous),
         "An input must be a distribution of vvcv.inputs or a frozen continuous one of scipy.stats, such as "
         f"stats.gumbel_r(0, 1), but a {type(law).__name__} was given.",
     )
