@@ -15,8 +15,8 @@ RUNS = 40
 #: Every call of the model leaves a line of its own, so that repeated runs would be seen.
 SCRIPT = """
 import sys, time
+import vvcv
 from vvcv import inputs
-from vvcv.simulators import run_models
 
 def model(a):
     time.sleep(0.03)
@@ -25,7 +25,7 @@ def model(a):
     return a + time.time()
 
 given = inputs.independent(a=inputs.uniform(0, 1))
-run_models({"slow": model}, given, {"slow": int(sys.argv[3])}, store=sys.argv[1])
+vvcv.multifidelity({"slow": model}, given, {"slow": int(sys.argv[3])}, store=sys.argv[1], method="mc", check=False)
 """
 
 

@@ -1,4 +1,4 @@
-"""docs/simulators.md runs, in no more lines than it promises, and the recorded borehole is as much better as it says."""
+"""docs/simulators.md runs, in no more lines than it promises; the recorded borehole is as much better as it says."""
 
 import json
 import re

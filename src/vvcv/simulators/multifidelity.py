@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from .. import Estimate, estimate
 from ..data import Task, Tasks, require
-from ..estimate import Estimate, estimate
 from ..inputs import Inputs
 from ..inputs.tables import warn_of_failures
 from .progress import progress
@@ -75,7 +75,7 @@ def run_models(
     Tasks(T=1, d=1, n=[8])
     """
     _check_arguments(models, inputs, runs, seed)
-    settings = {"inputs": repr(inputs), "seed": repr(seed), "design": design}
+    settings = {"inputs": repr(inputs), "seed": str(int(seed)), "design": design}
     points = {name: _points(inputs, runs[name], seed, design, name) for name in models}
     with open_store(store, settings) as kept:
         _check_points(kept, inputs, points)
@@ -137,7 +137,8 @@ def _check_arguments(models: Mapping[str, Model], inputs: Inputs, runs: Mapping[
         len(models) > 0 and set(models) == set(runs),
         f"models and runs must have the same names, but they are {sorted(models)} and {sorted(runs)}.",
     )
-    require(isinstance(seed, int) and seed >= 0, f"seed must be a whole number of at least 0, but is {seed!r}.")
+    natural = isinstance(seed, int | np.integer) and seed >= 0
+    require(natural, f"seed must be a whole number of at least 0, but is {seed!r}.")
     for name, n in runs.items():
         whole = isinstance(n, int | np.integer) and n >= 2
         require(whole, f"runs of {name!r} must be a whole number of at least 2, but is {n!r}.")
