@@ -4,6 +4,7 @@ The tower, each floor using only those below it:
 
     cli            commands
     experiments    the paper's tables and figures              problems   models with exact answers or real samplers
+    interop        samplers -> Tasks                           simulators, inputs   input distributions and model runs
     paper          every construction of the paper, by `fit`   thermodynamic   model evidence
     estimation     `estimate`: rungs, weights, result
     candidates     what each rung offers for a task
@@ -29,20 +30,40 @@ from .estimation import ControlVariate, Estimate, compare, estimate
 from .runtime.version import __version__
 
 if TYPE_CHECKING:
+    from . import inputs
     from .checks import check
     from .data.unconstrain import unconstrain
     from .estimation.storage import load
+    from .interop import Posterior
+    from .interop.arviz import from_arviz
+    from .interop.blackjax import from_blackjax
+    from .interop.logdensity import from_logdensity
+    from .interop.numpyro import from_numpyro
+    from .interop.nutpie import from_nutpie
+    from .interop.pymc import from_pymc
+    from .interop.stan import from_stan
     from .paper.fit import Fit, fit
+    from .simulators import multifidelity
     from .thermodynamic import Evidence, evidence
 
 #: Names that an estimate does not need, imported when first used: optax alone takes as long as everything else.
 _LATER = {
     "Evidence": ".thermodynamic",
     "Fit": ".paper.fit",
+    "Posterior": ".interop",
     "check": ".checks",
     "evidence": ".thermodynamic",
     "fit": ".paper.fit",
+    "from_arviz": ".interop.arviz",
+    "from_blackjax": ".interop.blackjax",
+    "from_logdensity": ".interop.logdensity",
+    "from_numpyro": ".interop.numpyro",
+    "from_nutpie": ".interop.nutpie",
+    "from_pymc": ".interop.pymc",
+    "from_stan": ".interop.stan",
+    "inputs": ".inputs",
     "load": ".estimation.storage",
+    "multifidelity": ".simulators",
     "unconstrain": ".data.unconstrain",
 }
 
@@ -51,6 +72,7 @@ __all__ = [
     "Estimate",
     "Evidence",
     "Fit",
+    "Posterior",
     "Task",
     "Tasks",
     "__version__",
@@ -59,7 +81,16 @@ __all__ = [
     "estimate",
     "evidence",
     "fit",
+    "from_arviz",
+    "from_blackjax",
+    "from_logdensity",
+    "from_numpyro",
+    "from_nutpie",
+    "from_pymc",
+    "from_stan",
+    "inputs",
     "load",
+    "multifidelity",
     "unconstrain",
 ]
 
@@ -67,4 +98,5 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in _LATER:
         raise AttributeError(f"module 'vvcv' has no attribute {name!r}")
-    return getattr(import_module(_LATER[name], __name__), name)
+    module = import_module(_LATER[name], __name__)
+    return module if name == "inputs" else getattr(module, name)

@@ -1,0 +1,164 @@
+"""The distributions that people give to uncertain inputs, each with its score in closed form."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+from ..data import require
+from .distribution import Distribution
+from .laws import Triangular, Truncated
+
+
+def normal(mean: float, sd: float) -> Distribution:
+    """Normal with this mean and standard deviation.
+
+    >>> float(normal(1, 2).score(3.0))
+    -0.5
+    """
+    _positive("sd", sd)
+    return _distribution("normal", stats.norm(mean, sd), lambda x: (mean - x) / sd**2, mean=mean, sd=sd)
+
+
+def lognormal(mu: float, sigma: float) -> Distribution:
+    """The exponential of a normal variable with mean mu and standard deviation sigma.
+
+    >>> float(lognormal(0, 1).score(1.0))
+    -1.0
+    """
+    _positive("sigma", sigma)
+    law = stats.lognorm(sigma, scale=np.exp(mu))
+    return _distribution("lognormal", law, lambda x: -(1 + (np.log(x) - mu) / sigma**2) / x, mu=mu, sigma=sigma)
+
+
+def uniform(low: float, high: float) -> Distribution:
+    """Equally likely everywhere between low and high.
+
+    >>> uniform(990, 1110)
+    uniform(low=990.0, high=1110.0)
+    """
+    _ordered(low=low, high=high)
+    return _distribution("uniform", stats.uniform(low, high - low), lambda x: 0.0, low=low, high=high)
+
+
+def triangular(low: float, mode: float, high: float) -> Distribution:
+    """Between low and high, most likely at mode.
+
+    >>> float(triangular(0, 1, 4).score(2.0))
+    -0.5
+    """
+    _ordered(low=low, high=high)
+    require(low <= mode <= high, f"mode must lie from low to high, but low, mode, high are {low}, {mode}, {high}.")
+    law = Triangular(float(low), float(mode), float(high))
+    slope = lambda x: np.where(law.rising(x), 1 / (x - low), -1 / (high - x))  # noqa: E731
+    return _distribution("triangular", law, slope, low=low, mode=mode, high=high)
+
+
+def beta(a: float, b: float, low: float = 0.0, high: float = 1.0) -> Distribution:
+    """Beta with shapes a and b, stretched from low to high.
+
+    >>> float(beta(2, 2).score(0.25)) == 1 / 0.25 - 1 / 0.75
+    True
+    """
+    _positive("a", a)
+    _positive("b", b)
+    _ordered(low=low, high=high)
+    law = stats.beta(a, b, loc=low, scale=high - low)
+    return _distribution(
+        "beta", law, lambda x: (a - 1) / (x - low) - (b - 1) / (high - x), a=a, b=b, low=low, high=high
+    )
+
+
+def gamma(shape: float, scale: float = 1.0) -> Distribution:
+    """Gamma with mean shape * scale and variance shape * scale^2.
+
+    >>> float(gamma(3, 2).score(2.0))
+    0.5
+    """
+    _positive("shape", shape)
+    _positive("scale", scale)
+    law = stats.gamma(shape, scale=scale)
+    return _distribution("gamma", law, lambda x: (shape - 1) / x - 1 / scale, shape=shape, scale=scale)
+
+
+def exponential(mean: float) -> Distribution:
+    """Exponential waiting time with this mean.
+
+    >>> float(exponential(4).score(1.0))
+    -0.25
+    """
+    _positive("mean", mean)
+    return _distribution("exponential", stats.expon(scale=mean), lambda x: -1 / mean, mean=mean)
+
+
+def student(df: float, location: float = 0.0, scale: float = 1.0) -> Distribution:
+    """Student's t with df degrees of freedom, moved and scaled: heavy tails.
+
+    >>> float(student(3).score(1.0))
+    -1.0
+    """
+    _positive("df", df)
+    _positive("scale", scale)
+    law = stats.t(df, loc=location, scale=scale)
+    slope = lambda x: (df + 1) * (location - x) / (df * scale**2 + (x - location) ** 2)  # noqa: E731
+    return _distribution("student", law, slope, df=df, location=location, scale=scale)
+
+
+def truncated(of: Any, low: float = -np.inf, high: float = np.inf) -> Distribution:
+    """Another distribution, given that it falls between low and high.
+
+    >>> truncated(normal(0, 1), low=0)
+    truncated(normal(mean=0.0, sd=1.0), low=0.0, high=inf)
+    """
+    of = as_distribution(of)
+    start, end = of.law.support()
+    law = Truncated(of.law, max(float(low), float(start)), min(float(high), float(end)))
+    _ordered(low=law.low, high=law.high)
+    require(
+        law.log_mass > -600,
+        f"{of} must have probability left between the bounds, but nothing is between {low:g} and {high:g}.",
+    )
+    return Distribution(f"truncated({of}, low={float(low)}, high={float(high)})", law, of.score)
+
+
+def from_scipy(law: Any) -> Distribution:
+    """Any continuous distribution of `scipy.stats`, frozen: `from_scipy(stats.weibull_min(2, scale=3))`.
+
+    >>> from_scipy(stats.weibull_min(2, scale=3))
+    scipy.weibull_min(2, scale=3)
+    """
+    wanted = ("logpdf", "logcdf", "logsf", "ppf", "isf", "support")
+    require(
+        all(callable(getattr(law, name, None)) for name in wanted) and not isinstance(law, stats.rv_continuous),
+        "An input must be a distribution of vvcv.inputs or a frozen continuous one of scipy.stats, such as "
+        f"stats.gumbel_r(0, 1), but a {type(law).__name__} was given.",
+    )
+    return Distribution(_describe(law), law)
+
+
+def as_distribution(given: Any) -> Distribution:
+    """A distribution of ours as it is, one of SciPy's wrapped."""
+    return given if isinstance(given, Distribution) else from_scipy(given)
+
+
+def _distribution(name: str, law: Any, formula: Any, **parameters: float) -> Distribution:
+    for parameter, value in parameters.items():
+        require(bool(np.isfinite(value)), f"{parameter} of {name} must be a finite number, but is {value!r}.")
+    return Distribution(f"{name}({', '.join(f'{key}={float(v)!r}' for key, v in parameters.items())})", law, formula)
+
+
+def _describe(law: Any) -> str:
+    if not hasattr(law, "dist"):
+        return repr(law)
+    arguments = [repr(value) for value in law.args] + [f"{key}={value!r}" for key, value in law.kwds.items()]
+    return f"scipy.{law.dist.name}({', '.join(arguments)})"
+
+
+def _positive(name: str, value: float) -> None:
+    require(bool(0 < value < np.inf), f"{name} must be positive and finite, but is {value!r}.")
+
+
+def _ordered(*, low: float, high: float) -> None:
+    require(bool(low < high), f"low must be below high, but they are {low!r} and {high!r}.")

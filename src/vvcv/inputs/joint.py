@@ -1,0 +1,175 @@
+"""All inputs of a simulator together: draws, coordinates that suit the estimate, scores, tasks.
+
+    z_j = Phi^-1(F_j(x_j)),   z ~ N(0, R),   R = L L',   points L^-1 z ~ N(0, I),   scores -L^-1 z
+
+With R = I the inputs are independent, otherwise they have a Gaussian copula. In their own coordinates
+
+    log p(x) = sum_j log p_j(x_j) - z'(R^-1 - I) z / 2 - log|R| / 2
+
+The Gaussian coordinates have no bounds and no heavy tails, and all tasks one Gaussian target.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+
+from ..data import Task, Tasks, finite_array, require
+from .designs import standard_normal
+from .distribution import Distribution
+from .families import as_distribution
+
+Columns = dict[str, Float[np.ndarray, " n"]]
+Rows = Float[np.ndarray, "n d"]
+
+
+class Inputs(ABC):
+    """Named inputs with a joint distribution; points `x` are given by name, or as rows in the order of `names`."""
+
+    names: tuple[str, ...]
+
+    @abstractmethod
+    def sample(self, n: int, seed: Any = 0, design: str = "random") -> Columns:
+        """n points, one array for each name: `model(**inputs.sample(100))` where the model takes arrays."""
+
+    @abstractmethod
+    def log_density(self, x: Any) -> Float[np.ndarray, " n"]:
+        """Log density in the inputs' own coordinates."""
+
+    @abstractmethod
+    def score(self, x: Any) -> Rows:
+        """Gradient of the log density in the inputs' own coordinates."""
+
+    @abstractmethod
+    def coordinates(self, x: Any) -> tuple[Rows, Rows]:
+        """Points and scores in the coordinates in which estimates are made."""
+
+    def task(self, x: Any, values: Any, name: str | None = None) -> Task:
+        """A model's values at points x, as a task for `vvcv.estimate`."""
+        return Task(*self.coordinates(x), values, name=name)
+
+    def tasks_from_table(self, table: Any, value: Any = "value", fidelity: str | None = None) -> Tasks:
+        """Tasks from a table of runs, one row each: a CSV or Parquet file, a pandas table or a dict of columns.
+
+        The table has a column for every input, one for the value (or several: a list), and one that names the model
+        where there are several. Rows whose value is missing are failed runs: left out, with a warning.
+        """
+        from .tables import read_runs
+
+        return Tasks([self.task(*runs) for runs in read_runs(table, self.names, value, fidelity)])
+
+    def rows(self, x: Any) -> Rows:
+        """Points as an (n, d) array, from columns by name, a pandas table, or such an array."""
+        if hasattr(x, "keys"):
+            missing = [name for name in self.names if name not in x.keys()]  # noqa: SIM118 (also a pandas table)
+            require(not missing, f"x must have a column for every input, but {missing} are missing. Add them.")
+            x = np.column_stack([np.ravel(finite_array(x[name], name)) for name in self.names])
+        x = finite_array(x, "x")
+        x = x[:, None] if x.ndim == 1 and len(self.names) == 1 else x
+        require(
+            x.ndim == 2 and x.shape[1] == len(self.names),
+            f"x must hold one column per input, {list(self.names)}, but has shape {x.shape}. Give columns by name.",
+        )
+        return x
+
+    def columns(self, rows: Rows) -> Columns:
+        """An (n, d) array as columns by name."""
+        return {name: np.ascontiguousarray(rows[:, j]) for j, name in enumerate(self.names)}
+
+
+class GaussianInputs(Inputs):
+    """Inputs that a known map makes standard normal: marginal distributions with a Gaussian copula."""
+
+    def __init__(self, marginals: Mapping[str, Any], correlation: Any = None) -> None:
+        require(len(marginals) > 0, "There must be at least one input, but none was given. Give name=distribution.")
+        self.marginals: dict[str, Distribution] = {name: as_distribution(law) for name, law in marginals.items()}
+        self.names = tuple(self.marginals)
+        self.correlation = _correlation(correlation, self.names)
+        self._factor = np.linalg.cholesky(self.correlation)
+
+    def sample(self, n: int, seed: Any = 0, design: str = "random") -> Columns:
+        """n points, "random", "latin-hypercube" or "sobol"; `seed` is whatever `numpy.random.default_rng` takes."""
+        z = standard_normal(n, len(self.names), np.random.default_rng(seed), design) @ self._factor.T
+        return {name: marginal.from_normal(z[:, j]) for j, (name, marginal) in enumerate(self.marginals.items())}
+
+    def log_density(self, x: Any) -> Float[np.ndarray, " n"]:
+        """Log density in the inputs' own coordinates."""
+        x, z = self.rows(x), self._normal(x)
+        own = sum(marginal.log_density(x[:, j]) for j, marginal in enumerate(self.marginals.values()))
+        return own + (z * self._linked(z)).sum(axis=1) / 2 - np.log(np.diag(self._factor)).sum()
+
+    def score(self, x: Any) -> Rows:
+        """Gradient of the log density in the inputs' own coordinates."""
+        x = self.rows(x)
+        linked = self._linked(self._normal(x))
+        each = enumerate(self.marginals.values())
+        return np.column_stack([m.score(x[:, j]) + linked[:, j] * m.slope(x[:, j]) for j, m in each])
+
+    def coordinates(self, x: Any) -> tuple[Rows, Rows]:
+        """Standard normal points, and their scores."""
+        z = np.linalg.solve(self._factor, self._normal(x).T).T
+        return z, -z
+
+    def __repr__(self) -> str:
+        inside = ", ".join(f"{name}={marginal}" for name, marginal in self.marginals.items())
+        if (self.correlation == np.eye(len(self.names))).all():
+            return f"independent({inside})"
+        return f"correlated({self.correlation.tolist()}, {inside})"
+
+    def _normal(self, x: Any) -> Rows:
+        x = self.rows(x)
+        return np.column_stack([m.to_normal(x[:, j], name) for j, (name, m) in enumerate(self.marginals.items())])
+
+    def _linked(self, z: Rows) -> Rows:
+        """(I - R^-1) z: what the copula adds to the scores of z."""
+        return z - np.linalg.solve(self.correlation, z.T).T
+
+
+def independent(**marginals: Any) -> GaussianInputs:
+    """Independent inputs by name, each a distribution of this module or a frozen one of `scipy.stats`.
+
+    >>> from vvcv import inputs
+    >>> given = inputs.independent(width=inputs.normal(2, 0.1), load=inputs.uniform(5, 9))
+    >>> x = given.sample(50, seed=0)
+    >>> given.task(x, x["load"] * x["width"], "force")
+    Task('force', n=50, d=2)
+    """
+    return GaussianInputs(marginals)
+
+
+def correlated(correlation: Any, **marginals: Any) -> GaussianInputs:
+    """Inputs linked by a Gaussian copula: the correlations are those of z, in a matrix or pair by pair.
+
+    >>> from vvcv import inputs
+    >>> linked = inputs.correlated({("a", "b"): 0.8}, a=inputs.exponential(1), b=inputs.gamma(3))
+    >>> x = linked.sample(1000, seed=1)
+    >>> bool(0.6 < np.corrcoef(x["a"], x["b"])[0, 1] < 0.8)
+    True
+    """
+    return GaussianInputs(marginals, correlation)
+
+
+def _correlation(given: Any, names: tuple[str, ...]) -> Float[np.ndarray, "d d"]:
+    matrix = np.eye(len(names))
+    if isinstance(given, Mapping):
+        for pair, value in given.items():
+            known = isinstance(pair, tuple) and len(set(pair)) == len(pair) == 2 and set(pair) <= set(names)
+            require(known, f"Correlations are given for pairs of the inputs {list(names)}, but {pair!r} is none.")
+            i, j = names.index(pair[0]), names.index(pair[1])
+            matrix[i, j] = matrix[j, i] = value
+    elif given is not None:
+        matrix = finite_array(given, "correlation")
+    require(
+        matrix.shape == (len(names),) * 2
+        and np.allclose(matrix, matrix.T, atol=1e-12)
+        and bool(np.allclose(np.diag(matrix), 1)),
+        f"correlation must be a symmetric {len(names)} by {len(names)} matrix with ones on its diagonal, in the order "
+        f"of the inputs {list(names)}, but is {matrix.tolist()}.",
+    )
+    smallest = float(np.linalg.eigvalsh(matrix)[0])
+    require(smallest > 1e-10, f"correlation must be positive definite, but its smallest eigenvalue is {smallest:.2g}.")
+    return matrix

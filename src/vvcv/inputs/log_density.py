@@ -1,0 +1,84 @@
+"""Inputs of which only a log density is known, as a JAX function: scores by automatic differentiation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+
+from ..data import finite_array, require
+from ..data.unconstrain import unconstrain
+from ..runtime.precision import float64
+from .joint import Columns, Inputs, Rows
+
+
+class LogDensityInputs(Inputs):
+    """Inputs with a log density of one point `(d,)`, and draws or a function that makes them."""
+
+    def __init__(
+        self, density: Callable[..., Any], draws: Any, names: Sequence[str] | None, lower: Any, upper: Any
+    ) -> None:
+        self.density, self.draws, self.lower, self.upper = density, draws, lower, upper
+        if not callable(draws):
+            self.draws = finite_array(draws, "draws")
+            self.draws = self.draws[:, None] if self.draws.ndim == 1 else self.draws
+            require(self.draws.ndim == 2, f"draws must have shape (n, d), but have shape {self.draws.shape}.")
+        require(
+            names is not None or not callable(draws),
+            "names must say what the inputs are called where draws is a function. Give names=['a', 'b'].",
+        )
+        self.names = tuple(names) if names is not None else tuple(f"x{j + 1}" for j in range(self.draws.shape[1]))
+
+    def sample(self, n: int, seed: Any = 0, design: str = "random") -> Columns:
+        """n points from the function that makes them, or n of the given draws in random order."""
+        require(design == "random", f"Only design='random' is possible where no cdf is known, but design={design!r}.")
+        rng = np.random.default_rng(seed)
+        if callable(self.draws):
+            return self.columns(self.rows(self.draws(n, rng)))
+        require(n <= len(self.draws), f"There are {len(self.draws)} draws, but {n} points are wanted. Give more draws.")
+        return self.columns(self.rows(self.draws)[rng.permutation(len(self.draws))[:n]])
+
+    @float64
+    def log_density(self, x: Any) -> Float[np.ndarray, " n"]:
+        """Log density at x, as the user's function has it: normalised or not."""
+        import jax
+
+        return np.asarray(jax.vmap(self.density)(self.rows(x)), dtype=float)
+
+    @float64
+    def score(self, x: Any) -> Rows:
+        """Gradient of the log density, by automatic differentiation in float64."""
+        import jax
+
+        return np.asarray(jax.vmap(jax.grad(self.density))(self.rows(x)), dtype=float)
+
+    def coordinates(self, x: Any) -> tuple[Rows, Rows]:
+        """The inputs' own coordinates; those with bounds go to the whole line."""
+        return unconstrain(self.rows(x), self.score(x), self.lower, self.upper)
+
+    def __repr__(self) -> str:
+        name = getattr(self.density, "__qualname__", type(self.density).__name__)
+        return f"from_log_density({name}, names={list(self.names)}, lower={self.lower}, upper={self.upper})"
+
+
+def from_log_density(
+    log_density: Callable[..., Any],
+    draws: Any,
+    names: Sequence[str] | None = None,
+    *,
+    lower: Any = None,
+    upper: Any = None,
+) -> LogDensityInputs:
+    """Inputs with any JAX log density of one point `(d,)`, up to a constant.
+
+    `draws` are points `(n, d)` that follow it, or a function `(n, rng) -> (n, d)` that makes them. `lower` and `upper`
+    bound the inputs, as in `vvcv.unconstrain`.
+
+    >>> draws = np.random.default_rng(0).normal(size=(200, 2))
+    >>> given = from_log_density(lambda x: -(x**2).sum() / 2, draws, names=["a", "b"])
+    >>> bool(np.allclose(given.score(draws), -draws))
+    True
+    """
+    return LogDensityInputs(log_density, draws, names, lower, upper)

@@ -1,0 +1,89 @@
+"""Tables of runs that were made elsewhere: CSV, Parquet, pandas, or a dict of columns."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+
+from ..data import require
+
+
+class Runs(NamedTuple):
+    """Where a model ran and what it gave."""
+
+    x: Float[np.ndarray, "n d"]
+    values: Float[np.ndarray, " n"]
+    name: str
+
+
+def read_runs(table: Any, inputs: Sequence[str], value: Any, fidelity: str | None) -> Iterator[Runs]:
+    """The finished runs of each model and each value, in the table's order."""
+    table = _as_table(table)
+    values = [value] if isinstance(value, str) else list(value)
+    wanted = [*inputs, *values, *([] if fidelity is None else [fidelity])]
+    missing = [name for name in wanted if name not in table.columns]
+    require(
+        not missing and len(values) > 0,
+        f"The table must have columns {wanted}, but {missing} are missing; it has {[str(c) for c in table.columns]}.",
+    )
+    require(len(table) > 0, "The table must have rows, one for each run, but it is empty.")
+    groups = [("", table)] if fidelity is None else table.groupby(fidelity, sort=False)
+    for label, rows in groups:
+        for column in values:
+            parts = [str(label)] if fidelity is not None else []
+            parts += [column] if len(values) > 1 or fidelity is None else []
+            yield _finished(rows, inputs, column, " ".join(parts))
+
+
+def warn_of_failures(failed: int, of: int, name: str, reason: str) -> None:
+    """Say which runs are left out, and what that does to the answer."""
+    warnings.warn(
+        f"{failed} of {of} runs of {name!r} failed and are left out ({reason}). If they fail where the inputs are "
+        "special, the average of those that are left is biased, and a control variate has to guess there.",
+        RuntimeWarning,
+        stacklevel=3,
+    )
+
+
+def _finished(rows: Any, inputs: Sequence[str], column: str, name: str) -> Runs:
+    values = _numbers(rows, column)
+    good = np.isfinite(values)
+    require(bool(good.any()), f"At least one run of {name!r} must have a value, but none of {len(values)} has.")
+    if not good.all():
+        warn_of_failures(int((~good).sum()), len(values), name, f"column {column!r} is missing or not finite")
+    return Runs(np.column_stack([_numbers(rows, given) for given in inputs])[good], values[good], name)
+
+
+def _numbers(rows: Any, column: str) -> Float[np.ndarray, " n"]:
+    try:
+        return rows[column].to_numpy(dtype=float, na_value=np.nan)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"Column {column!r} must hold numbers, but cannot be read ({error}).") from None
+
+
+def _as_table(table: Any) -> Any:
+    import pandas as pd
+
+    if isinstance(table, pd.DataFrame):
+        return table
+    if isinstance(table, Mapping):
+        return pd.DataFrame({name: np.ravel(column) for name, column in table.items()})
+    require(
+        isinstance(table, str | Path),
+        f"A table is a path, a pandas table or a dict of columns, but a {type(table).__name__} was given.",
+    )
+    file = Path(table)
+    require(file.is_file(), f"The table must be an existing file, but there is no {str(file)!r}. Check the path.")
+    kind = file.suffix.lower()
+    require(kind in (".csv", ".parquet"), f"A table's file must end in .csv or .parquet, but is {file.name!r}.")
+    try:
+        return pd.read_csv(file) if kind == ".csv" else pd.read_parquet(file)
+    except ImportError:
+        raise ImportError("Parquet files need pyarrow: pip install pyarrow.") from None
+    except Exception as error:  # a broken file raises many kinds
+        raise ValueError(f"{file.name!r} must be a table of runs, but cannot be read ({error}).") from None

@@ -1,0 +1,156 @@
+"""Run models of several costs and estimate the mean of each from the runs of all.
+
+Every model runs at points of its own. Models that ran at the same points could not tell one another anything about
+the inputs between them (without noise, the estimate at shared points does not depend on the task matrix B at all);
+at different points a cheap model shows the dear one what the function looks like where it was not run.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import zlib
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from .. import Estimate, estimate
+from ..data import Task, Tasks, require
+from ..inputs import Inputs
+from ..inputs.tables import warn_of_failures
+from .progress import progress
+from .store import Run, Store, open_store
+
+Model = Callable[..., Any]
+Path = str | os.PathLike[str]
+
+
+def multifidelity(
+    models: Mapping[str, Model],
+    inputs: Inputs,
+    runs: Mapping[str, int],
+    *,
+    store: Path | None,
+    seed: int = 0,
+    design: str = "random",
+    retry: bool = False,
+    **options: Any,
+) -> Estimate:
+    """Run each model so many times under uncertain inputs, and estimate the mean of every model.
+
+    A model is called as `model(**x)`, one run at a time, with a number for each input by its name, and returns one
+    number. Every finished run is kept in the file `store` at once: called again after a crash or a kill, this goes on
+    where it stopped, and with more `runs` it adds to them (not in a Latin hypercube, whose points all depend on their
+    number). A run that raises or gives no finite number is kept as failed, left out with a warning, and made again
+    only with `retry=True`. `design` is "random", "latin-hypercube" or "sobol"; `options` go to `vvcv.estimate`.
+    `store=None` keeps nothing.
+
+    >>> from vvcv import inputs
+    >>> given = inputs.independent(a=inputs.uniform(0, 1), b=inputs.exponential(2))
+    >>> models = {"cheap": lambda a, b: a + 0.9 * b, "dear": lambda a, b: a + b + a * b / 50}
+    >>> est = multifidelity(models, given, runs={"cheap": 60, "dear": 12}, store=None, method="secf")
+    >>> bool(abs(est.mean[1] - 2.52) < 0.05)
+    True
+    """
+    settings: dict[str, Any] = {"store": store, "seed": seed, "design": design, "retry": retry}
+    return estimate(run_models(models, inputs, runs, **settings), **options)
+
+
+def run_models(
+    models: Mapping[str, Model],
+    inputs: Inputs,
+    runs: Mapping[str, int],
+    *,
+    store: Path | None,
+    seed: int = 0,
+    design: str = "random",
+    retry: bool = False,
+) -> Tasks:
+    """The runs of `multifidelity` as tasks, without the estimate; runs that the store has are not made again.
+
+    >>> from vvcv import inputs
+    >>> given = inputs.independent(a=inputs.uniform(0, 1))
+    >>> run_models({"square": lambda a: a**2}, given, {"square": 8}, store=None)
+    Tasks(T=1, d=1, n=[8])
+    """
+    _check_arguments(models, inputs, runs, seed)
+    settings = {"inputs": repr(inputs), "seed": str(int(seed)), "design": design}
+    points = {name: _points(inputs, runs[name], seed, design, name) for name in models}
+    with open_store(store, settings) as kept:
+        _check_points(kept, inputs, points)
+        _run_missing(models, inputs, points, kept, retry)
+        return Tasks([_task(name, inputs, runs[name], kept) for name in models])
+
+
+def _run_missing(
+    models: Mapping[str, Model], inputs: Inputs, points: Mapping[str, np.ndarray], kept: Store, retry: bool
+) -> None:
+    todo = [(name, i) for name in models for i in range(len(points[name])) if _is_missing(kept, name, i, retry)]
+    with progress("running models", len(todo)) as step:
+        for name, i in todo:
+            x = tuple(float(value) for value in points[name][i])
+            kept.add(_run(models[name], name, i, dict(zip(inputs.names, x, strict=True))))
+            step(name)
+
+
+def _run(model: Model, name: str, number: int, x: dict[str, float]) -> Run:
+    """One run; whatever the model raises is its failure, not ours. Ctrl-C is the user's, and ends everything."""
+    place = tuple(x.values())
+    try:
+        value = float(np.asarray(model(**x)).item())
+    except Exception as error:
+        return Run(name, number, place, None, f"{type(error).__name__}: {error}")
+    return Run(name, number, place, value) if math.isfinite(value) else Run(name, number, place, None, f"value {value}")
+
+
+def _task(name: str, inputs: Inputs, n: int, kept: Store) -> Task:
+    found = [kept.runs[name, i] for i in range(n)]
+    failed = [run for run in found if run.value is None]
+    if failed:
+        warn_of_failures(len(failed), len(found), name, f"first: run {failed[0].number}, {failed[0].error}")
+    good = [run for run in found if run.value is not None]
+    require(
+        len(good) >= 2,
+        f"At least two runs of {name!r} must succeed, but {len(good)} of {len(found)} did"
+        f"{f'; the first failure is {failed[0].error}' if failed else ''}. Mend the model, then retry=True.",
+    )
+    return inputs.task([run.x for run in good], [run.value for run in good], name)
+
+
+def _points(inputs: Inputs, n: int, seed: int, design: str, name: str) -> np.ndarray:
+    """A model's own points: they depend on its name, so that another model may be added to the same store."""
+    return inputs.rows(inputs.sample(n, seed=[seed, zlib.crc32(name.encode())], design=design))
+
+
+def _is_missing(kept: Store, name: str, number: int, retry: bool) -> bool:
+    run = kept.runs.get((name, number))
+    return run is None or (retry and run.value is None)
+
+
+def _check_arguments(models: Mapping[str, Model], inputs: Inputs, runs: Mapping[str, int], seed: int) -> None:
+    require(
+        isinstance(inputs, Inputs),
+        f"inputs must come from vvcv.inputs, such as inputs.independent(a=inputs.normal(0, 1)), not {type(inputs)}.",
+    )
+    require(
+        len(models) > 0 and set(models) == set(runs),
+        f"models and runs must have the same names, but they are {sorted(models)} and {sorted(runs)}.",
+    )
+    natural = isinstance(seed, int | np.integer) and seed >= 0
+    require(natural, f"seed must be a whole number of at least 0, but is {seed!r}.")
+    for name, n in runs.items():
+        whole = isinstance(n, int | np.integer) and n >= 2
+        require(whole, f"runs of {name!r} must be a whole number of at least 2, but is {n!r}.")
+        require(callable(models[name]), f"The model {name!r} must be a function, but is a {type(models[name])}.")
+
+
+def _check_points(kept: Store, inputs: Inputs, points: Mapping[str, np.ndarray]) -> None:
+    for (name, number), run in kept.runs.items():
+        if name in points and number < len(points[name]):
+            require(  # not to the last digit: another version of SciPy may round a quantile otherwise
+                np.allclose(run.x, points[name][number], rtol=1e-8, atol=0),
+                f"The store keeps run {number} of {name!r} at {dict(zip(inputs.names, run.x, strict=True))}, but these "
+                "settings put it elsewhere: the inputs' draws, or the number of runs of a Latin hypercube, have "
+                "changed. Use the settings it was made with, or another path.",
+            )

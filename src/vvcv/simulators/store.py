@@ -1,0 +1,135 @@
+"""A file that keeps every run of a model from the moment it is finished, whatever happens to the process.
+
+One line of JSON says what the runs are of, then one line follows for each run, synced to the disk before the next run
+starts. A line torn by a kill or a power cut is cut off when the file is opened again: its run was not finished.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from ..data import require
+
+#: What the first line of every store begins with.
+MARK = '{"vvcv runs": 1,'
+
+
+@dataclass(frozen=True)
+class Run:
+    """One finished run: the value, or what went wrong."""
+
+    model: str
+    number: int
+    x: tuple[float, ...]
+    value: float | None
+    error: str | None = None
+
+
+class Store:
+    """The finished runs by model and number; with no file they are kept in memory alone."""
+
+    def __init__(self, file: IO[bytes] | None, runs: list[Run]) -> None:
+        self._file = file
+        self.runs = {(run.model, run.number): run for run in runs}  # the last one counts where one was tried again
+
+    def add(self, run: Run) -> None:
+        """Keep a run, and wait until the disk has it."""
+        if self._file is not None:
+            _write(self._file, json.dumps(vars(run)))
+        self.runs[run.model, run.number] = run
+
+
+@contextmanager
+def open_store(path: str | os.PathLike[str] | None, settings: dict[str, str]) -> Iterator[Store]:
+    """The store at `path`, made if there is none, for runs with these settings and no others; one process at a time.
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "runs.jsonl"
+    >>> with open_store(path, {"seed": "0"}) as store:
+    ...     store.add(Run("cheap", 0, (1.5,), 2.0))
+    >>> with open_store(path, {"seed": "0"}) as store:
+    ...     store.runs["cheap", 0].value
+    2.0
+    """
+    if path is None:
+        yield Store(None, [])
+        return
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    header = MARK + json.dumps(settings)[1:]
+    with path.open("a+b") as file:
+        _lock(file, path)
+        file.seek(0)
+        content = file.read()
+        whole = content.rfind(b"\n") + 1
+        _check_header(content, header, path)
+        if whole < len(content):
+            file.truncate(whole)
+        if whole == 0:
+            _write(file, header)
+            _sync_folder(path.parent)
+        yield Store(file, [_read(line, i + 2, path) for i, line in enumerate(content[:whole].split(b"\n")[1:-1])])
+
+
+def _check_header(content: bytes, header: str, path: Path) -> None:
+    """Refuse, before anything is written, a file that is not ours or keeps other runs."""
+    first, ended, _ = content.partition(b"\n")
+    if not ended and header.encode().startswith(first):  # new, or killed while it was made
+        return
+    require(
+        bool(ended) and first.startswith(MARK.encode()),
+        f"store must be a file that keeps runs, or a new one, but {str(path)!r} is another. Choose another path.",
+    )
+    found, wanted = json.loads(first), json.loads(header)
+    for name, value in wanted.items():
+        require(
+            found.get(name) == value,
+            f"The store {str(path)!r} keeps runs with other settings: {name} is {found.get(name)!r} there and "
+            f"{value!r} now. Use the settings it was made with, or another path.",
+        )
+
+
+def _read(line: bytes, number: int, path: Path) -> Run:
+    try:
+        fields = json.loads(line)
+        return Run(**{**fields, "x": tuple(fields["x"])})
+    except (ValueError, TypeError, KeyError):
+        raise ValueError(
+            f"Every line of a store is one run, but line {number} of {str(path)!r} cannot be read. Was it edited? "
+            "Remove that line: its run will be made again."
+        ) from None
+
+
+def _write(file: IO[bytes], line: str) -> None:
+    file.write(line.encode() + b"\n")
+    file.flush()
+    os.fsync(file.fileno())
+
+
+def _lock(file: IO[bytes], path: Path) -> None:
+    try:
+        import fcntl
+    except ImportError:  # not on Windows: there the user must see to it
+        return
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        raise ValueError(
+            f"One process at a time may write to a store, but another is at work in {str(path)!r}. Wait for it."
+        ) from None
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the new file's name as durable as its content."""
+    if os.name == "posix":
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

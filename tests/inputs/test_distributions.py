@@ -1,0 +1,134 @@
+"""Every distribution: density and score against JAX, the Gaussian map into the tails, and bad parameters refused."""
+
+import jax
+import jax.numpy as jnp
+import jax.scipy.stats as jstats
+import numpy as np
+import pytest
+from jax.scipy.special import log_ndtr
+from scipy import stats
+from scipy.special import log_ndtr as numpy_log_ndtr
+from scipy.special import ndtr
+
+from vvcv import inputs
+
+Z = np.array([-3.1, -1.7, -0.6, -0.1, 0.3, 0.9, 2.2, 3.3])
+
+
+def triangle(x):
+    return jnp.log(jnp.where(x < 1, (x - 0.0) / 1.0, (4 - x) / 3.0) * 2 / 4)
+
+
+def cut_gamma(x):
+    return jstats.gamma.logpdf(x, 2.0) - jnp.log(jstats.gamma.cdf(3.0, 2.0) - jstats.gamma.cdf(1.0, 2.0))
+
+
+#: Our distribution, and its log density as JAX has it or as the textbook does.
+CASES = {
+    "normal": (inputs.normal(0.1, 0.016), lambda x: jstats.norm.logpdf(x, 0.1, 0.016)),
+    "lognormal": (inputs.lognormal(7.71, 1.0056), lambda x: jstats.norm.logpdf(jnp.log(x), 7.71, 1.0056) - jnp.log(x)),
+    "uniform": (inputs.uniform(63070, 115600), lambda x: jstats.uniform.logpdf(x, 63070.0, 52530.0)),
+    "triangular": (inputs.triangular(0, 1, 4), triangle),
+    "beta": (inputs.beta(2, 3.5, -1, 5), lambda x: jstats.beta.logpdf(x, 2.0, 3.5, -1.0, 6.0)),
+    "gamma": (inputs.gamma(2.5, 3), lambda x: jstats.gamma.logpdf(x, 2.5, 0.0, 3.0)),
+    "exponential": (inputs.exponential(4), lambda x: jstats.expon.logpdf(x, 0.0, 4.0)),
+    "student": (inputs.student(3, 1, 2), lambda x: jstats.t.logpdf(x, 3.0, 1.0, 2.0)),
+    "half normal": (inputs.truncated(inputs.normal(0, 1), low=0), lambda x: jstats.norm.logpdf(x) + jnp.log(2.0)),
+    "far tail": (inputs.truncated(inputs.normal(0, 1), low=9), lambda x: jstats.norm.logpdf(x) - log_ndtr(-9.0)),
+    "truncated gamma": (inputs.truncated(inputs.gamma(2), 1, 3), cut_gamma),
+    "scipy weibull": (
+        inputs.from_scipy(stats.weibull_min(2, scale=3)),
+        lambda x: jnp.log(2 / 3) + jnp.log(x / 3) - (x / 3) ** 2,
+    ),
+    "scipy gumbel": (inputs.from_scipy(stats.gumbel_r(1, 2)), lambda x: jstats.gumbel_r.logpdf(x, 1.0, 2.0)),
+}
+EVERY = pytest.mark.parametrize("name", CASES)
+
+
+@EVERY
+def test_scores_are_those_of_automatic_differentiation(name):
+    ours, log_density = CASES[name]
+    x = ours.from_normal(Z)
+    with jax.enable_x64(True):
+        slope = np.asarray(jax.vmap(jax.grad(log_density))(x))
+    tolerance = 1e-8 if ours.formula is None else 1e-12
+    unit = ours.slope(x)  # scores have the unit of 1 / x
+    assert np.abs((ours.score(x) - slope) / unit).max() < tolerance * np.abs(slope / unit).max() + 1e-12
+
+
+@EVERY
+def test_log_densities_are_those_of_jax(name):
+    ours, log_density = CASES[name]
+    x = ours.from_normal(Z)
+    with jax.enable_x64(True):
+        assert np.allclose(ours.log_density(x), np.asarray(jax.vmap(log_density)(x)), rtol=1e-10, atol=1e-10)
+
+
+@EVERY
+def test_the_gaussian_map_keeps_probability(name):
+    """p(x) dx = phi(z) dz, and half of the probability below z = 0."""
+    ours, _ = CASES[name]
+    x = ours.from_normal(Z)
+    dx = 1e-4 / ours.slope(x)
+    dz = (ours.to_normal(x + dx) - ours.to_normal(x - dx)) / 2e-4
+    assert np.allclose(dz, 1, atol=1e-6)
+    assert float(ours.law.logcdf(ours.from_normal(0.0))) == pytest.approx(np.log(0.5), rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    "ours",
+    [
+        inputs.normal(5, 2),
+        inputs.lognormal(0, 1),
+        inputs.gamma(0.3),
+        inputs.gamma(40),
+        inputs.exponential(3),
+        inputs.student(1),
+        inputs.student(3),
+        inputs.beta(2, 3),
+        inputs.triangular(0, 1, 4),
+        inputs.triangular(-4, -1, 0),
+        inputs.truncated(inputs.normal(0, 1), low=0),
+        inputs.truncated(inputs.normal(0, 1), high=0),
+    ],
+    ids=repr,
+)
+def test_eight_standard_deviations_come_back(ours):
+    z = np.linspace(-8, 8, 33)
+    assert np.abs(ours.to_normal(ours.from_normal(z)) - z).max() < 1e-8
+
+
+def test_the_tails_are_where_closed_forms_put_them():
+    z = np.array([-8.0, -6.0, 6.0, 8.0])
+    assert np.allclose(inputs.exponential(1).from_normal(z), -numpy_log_ndtr(-z), rtol=1e-14)
+    assert np.allclose(inputs.uniform(0, 1).from_normal(z[:2]), ndtr(z[:2]), rtol=1e-14)
+    assert np.allclose(inputs.triangular(0, 1, 1).from_normal(z[:2]), np.sqrt(ndtr(z[:2])), rtol=1e-14)
+    assert np.allclose(inputs.triangular(-1, -1, 0).from_normal(z[2:]), -np.sqrt(ndtr(-z[2:])), rtol=1e-14)
+    half = inputs.truncated(inputs.normal(0, 1), low=0)
+    assert np.allclose(half.from_normal(z[:2]), ndtr(z[:2]) * np.sqrt(np.pi / 2), rtol=1e-9)
+    assert np.allclose(inputs.normal(5, 2).to_normal(5 + 2 * z), z, rtol=1e-13)
+
+
+def test_draws_next_to_a_bound_stay_inside():
+    for ours in (inputs.beta(0.1, 0.1), inputs.uniform(1e6, 1e6 + 1), inputs.truncated(inputs.normal(0, 1), low=30)):
+        x = ours.from_normal(np.array([-9.0, 9.0]))
+        assert np.isfinite(ours.to_normal(x)).all()
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: inputs.normal(0, -1), "sd must be positive"),
+        (lambda: inputs.normal(np.nan, 1), "mean of normal must be a finite number"),
+        (lambda: inputs.uniform(2, 1), "low must be below high"),
+        (lambda: inputs.triangular(0, 5, 1), "mode must lie from low to high"),
+        (lambda: inputs.truncated(inputs.uniform(0, 1), low=2), "low must be below high"),
+        (lambda: inputs.truncated(inputs.normal(0, 1), low=50), "nothing is between 50 and inf"),
+        (lambda: inputs.from_scipy(stats.poisson(3)), "frozen continuous"),
+        (lambda: inputs.from_scipy(stats.norm), "frozen continuous"),
+        (lambda: inputs.gamma(2).to_normal([1.0, -1.0]), "strictly between 0 and inf.*first is -1"),
+    ],
+)
+def test_bad_parameters_are_refused_in_words(make, words):
+    with pytest.raises(ValueError, match=words):
+        make()
