@@ -26,6 +26,14 @@ if TYPE_CHECKING:
     from .data.check import check
     from .data.unconstrain import unconstrain
     from .estimate.storage import load
+    from .interop import Posterior
+    from .interop.arviz import from_arviz
+    from .interop.blackjax import from_blackjax
+    from .interop.logdensity import from_logdensity
+    from .interop.numpyro import from_numpyro
+    from .interop.nutpie import from_nutpie
+    from .interop.pymc import from_pymc
+    from .interop.stan import from_stan
     from .selection.fit import Fit, fit
     from .thermodynamic import Evidence, evidence
 
@@ -38,9 +46,17 @@ except PackageNotFoundError:  # a source tree on the path, not installed
 _LATER = {
     "Evidence": ".thermodynamic",
     "Fit": ".selection.fit",
+    "Posterior": ".interop",
     "check": ".data.check",
     "evidence": ".thermodynamic",
     "fit": ".selection.fit",
+    "from_arviz": ".interop.arviz",
+    "from_blackjax": ".interop.blackjax",
+    "from_logdensity": ".interop.logdensity",
+    "from_numpyro": ".interop.numpyro",
+    "from_nutpie": ".interop.nutpie",
+    "from_pymc": ".interop.pymc",
+    "from_stan": ".interop.stan",
     "load": ".estimate.storage",
     "unconstrain": ".data.unconstrain",
 }
@@ -50,6 +66,7 @@ __all__ = [
     "Estimate",
     "Evidence",
     "Fit",
+    "Posterior",
     "Task",
     "Tasks",
     "__version__",
@@ -58,6 +75,13 @@ __all__ = [
     "estimate",
     "evidence",
     "fit",
+    "from_arviz",
+    "from_blackjax",
+    "from_logdensity",
+    "from_numpyro",
+    "from_nutpie",
+    "from_pymc",
+    "from_stan",
     "load",
     "unconstrain",
 ]
