@@ -1,6 +1,6 @@
 """`from_blackjax`: states of a BlackJAX sampler, which carry the score of every draw.
 
-    score = state.logdensity_grad at state.position
+score = state.logdensity_grad at state.position
 """
 
 from __future__ import annotations

@@ -12,6 +12,7 @@ from jaxtyping import Float
 from ..data import finite_array, require
 
 Draws = Mapping[str, Float[np.ndarray, "chain draw *shape"]]
+Values = Float[np.ndarray, "chain draw"]
 Functions = Mapping[str, Callable[[Any], Any]]
 
 #: variable -> the labels along each of its axes after (chain, draw)
@@ -20,7 +21,7 @@ Labels = Mapping[str, Sequence[Sequence[Any]]]
 
 def integrands(
     draws: Draws, labels: Labels, var_names: Sequence[str] | str | None, moments: int, functions: Functions | None
-) -> dict[str, Float[np.ndarray, "chain draw"]]:
+) -> dict[str, Values]:
     """Named values: every element of the variables asked for, then higher powers, then the functions.
 
     `var_names=None` asks for all variables, or for none where functions are given.
@@ -42,7 +43,9 @@ def integrands(
     return {**first, **powers, **_evaluated(draws, functions or {})}
 
 
-def elements(variable: str, values: np.ndarray, labels: Labels) -> Iterator[tuple[str, Float[np.ndarray, "chain draw"]]]:
+def elements(
+    variable: str, values: np.ndarray, labels: Labels
+) -> Iterator[tuple[str, Float[np.ndarray, "chain draw"]]]:
     """Each element of a variable with its name: `tau`, `theta[1,2]`, or `theta[Choate]` where axes are labelled."""
     shape = values.shape[2:]
     if not shape:
@@ -69,7 +72,7 @@ def _evaluated(draws: Draws, functions: Functions) -> dict[str, np.ndarray]:
         values = finite_array(function(dict(draws)), f"values of the function {name!r}")
         require(
             values.shape[:2] == leading,
-            f"The function {name!r} must give one number, or one array, per draw: shape {leading} or {(*leading, 'k')}, "
+            f"The function {name!r} must give one number or one array per draw, shape {leading} or {(*leading, 'k')}, "
             f"but gave {values.shape}. It is called once, with arrays (chain, draw, ...): reduce over the later axes, "
             "as in draws['theta'].max(axis=-1).",
         )

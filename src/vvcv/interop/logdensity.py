@@ -1,6 +1,6 @@
 """`from_logdensity`: any JAX log density of unconstrained parameters, differentiated at the draws.
 
-    s(z) = d/dz log p(z),   automatic differentiation in float64, over batches of draws
+s(z) = d/dz log p(z),   automatic differentiation in float64, over batches of draws
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from ..data import require
-from ..precision import float64
+from .double import in_double
 from .integrands import Functions
 from .posterior import Posterior
 from .progress import tracked
@@ -61,7 +61,7 @@ def from_logdensity(
     )
 
 
-@float64
+@in_double
 def scores_at(
     logdensity: Callable[[Float[Array, " d"]], Any], points: Float[np.ndarray, "chain draw d"]
 ) -> Float[np.ndarray, "chain draw d"]:
@@ -77,7 +77,7 @@ def scores_at(
     return np.concatenate([np.asarray(gradient(batch))[:size] for batch, size in _batches(rows)]).reshape(points.shape)
 
 
-@float64
+@in_double
 def constrained(constrain: Callable[[Any], Any], flat: Flat) -> dict[str, Float[np.ndarray, "chain draw *shape"]]:
     """The variables to report, by name, from the function that gives them for one draw."""
     rows = flat.points.reshape(-1, flat.points.shape[-1])

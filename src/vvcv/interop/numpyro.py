@@ -7,14 +7,15 @@ Keep them with `mcmc.run(key, ..., extra_fields=("z_grad",))`; without, they are
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import jax
 import numpy as np
 
 from ..data import require
-from ..precision import float64
+from .double import in_double
 from .extras import needs
 from .integrands import Functions
 from .logdensity import scores_at
@@ -40,20 +41,23 @@ def from_numpyro(
         mcmc.run(key, X, y=y, extra_fields=("z_grad",))
         vvcv.estimate(vvcv.from_numpyro(mcmc))
     """
-    needs("numpyro", "from_numpyro")
+    util = needs("numpyro", "from_numpyro", "numpyro.infer.util")
     draws = {name: np.asarray(values) for name, values in mcmc.get_samples(group_by_chain=True).items()}
-    args = tuple(getattr(mcmc, "_args", ()) if model_args is None else model_args)
-    kwargs = dict((getattr(mcmc, "_kwargs", {}) if model_kwargs is None else model_kwargs) or {})
-    model = getattr(mcmc.sampler, "model", None)
     kept = mcmc.get_extra_fields(group_by_chain=True).get("z_grad")
-    flat, potential = _unconstrained(model, args, kwargs, draws)
+    if getattr(mcmc.sampler, "model", None) is None:  # run on a potential energy: its draws are not transformed
+        flat, potential = flatten(draws, True), None
+    else:
+        model, args, kwargs = _model(mcmc, model_args, model_kwargs)
+        latent, summed_out = _latent_sites(model, args, kwargs, draws)
+        flat = _unconstrained(model, args, kwargs, {name: draws[name] for name in latent})
+        potential = None if summed_out else partial(util.potential_energy, model, args, kwargs)
     if kept is None:
         require(
             potential is not None,
             "Scores cannot be computed from this run: it has no model, or one with discrete sites that were summed "
             "out. Run it with mcmc.run(..., extra_fields=('z_grad',)), or use vvcv.from_logdensity.",
         )
-        scores = scores_at(lambda z: -potential(flat.unravel(z)), flat.points)
+        scores = scores_at(lambda z: -potential(flat.unravel(z)), flat.points)  # type: ignore[misc]
     else:
         scores = -flatten(kept, True).points
     return Posterior(
@@ -67,20 +71,25 @@ def from_numpyro(
     )
 
 
-@float64
-def _unconstrained(model: Any, args: tuple, kwargs: dict, draws: dict[str, np.ndarray]) -> tuple[Flat, Callable | None]:
-    """Unconstrained draws, and the potential energy as a function of one of them (None if there is none to call)."""
-    if model is None:  # the run was given a potential energy: its draws are what that is a function of
-        return flatten(draws, True), None
+def _model(mcmc: Any, model_args: Any, model_kwargs: Any) -> tuple[Any, tuple, dict]:
+    """The model, seeded, with its arguments; NumPy arrays are copied, for the reason that `double` tells."""
+    handlers = needs("numpyro", "from_numpyro", "numpyro.handlers")
+    args = getattr(mcmc, "_args", ()) if model_args is None else model_args
+    kwargs = getattr(mcmc, "_kwargs", {}) if model_kwargs is None else model_kwargs
+    arguments = jax.tree.map(
+        lambda leaf: np.array(leaf) if isinstance(leaf, np.ndarray) else leaf, (tuple(args), dict(kwargs))
+    )
+    return handlers.seed(mcmc.sampler.model, jax.random.PRNGKey(0)), *arguments
+
+
+@in_double
+def _unconstrained(model: Any, args: tuple, kwargs: dict, latent: dict[str, np.ndarray]) -> Flat:
+    """Draws of the latent sites, (chain, draw, ...), on the whole real line."""
     util = needs("numpyro", "from_numpyro", "numpyro.infer.util")
-    seed = needs("numpyro", "from_numpyro", "numpyro.handlers").seed
-    model = seed(model, jax.random.PRNGKey(0))
-    latent, enumerated = _latent_sites(model, args, kwargs, draws)
-    rows = {name: draws[name].reshape(-1, *draws[name].shape[2:]).astype(np.float64) for name in latent}
+    rows = {name: values.reshape(-1, *values.shape[2:]).astype(np.float64) for name, values in latent.items()}
     free = jax.jit(jax.vmap(lambda draw: util.unconstrain_fn(model, args, kwargs, draw)))(rows)
-    leading = next(iter(draws.values())).shape[:2]
-    flat = flatten({name: np.asarray(z).reshape(*leading, *z.shape[1:]) for name, z in free.items()}, True)
-    return flat, None if enumerated else lambda z: util.potential_energy(model, args, kwargs, z)
+    leading = next(iter(latent.values())).shape[:2]
+    return flatten({name: np.asarray(z).reshape(*leading, *z.shape[1:]) for name, z in free.items()}, True)
 
 
 def _latent_sites(model: Any, args: tuple, kwargs: dict, draws: dict[str, np.ndarray]) -> tuple[list[str], bool]:

@@ -1,7 +1,7 @@
 """A sampler's draws as tasks: points and scores without constraints, variables by name, asked as often as wanted.
 
-    z = points of the sampler's own unconstrained coordinates,   s = d/dz log p(z | data), Jacobian included
-    values = any functions of the constrained draws x(z)
+z = points of the sampler's own unconstrained coordinates,   s = d/dz log p(z | data), Jacobian included
+values = any functions of the constrained draws x(z)
 """
 
 from __future__ import annotations
