@@ -34,7 +34,7 @@ def in_double(function: Callable[P, R]) -> Callable[P, R]:
         try:
             return float64(function)(*args, **kwargs)
         except (TypeError, ValueError, jax.errors.JaxRuntimeError):
-            if jax.config.jax_enable_x64:
+            if jax.config.read("jax_enable_x64"):
                 raise
             return function(*args, **kwargs)  # an error of the function's own is raised again
 

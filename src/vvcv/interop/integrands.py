@@ -67,7 +67,7 @@ def _chosen(draws: Draws, var_names: Sequence[str] | str | None, functions: Func
 
 def _evaluated(draws: Draws, functions: Functions) -> dict[str, np.ndarray]:
     leading = next(iter(draws.values())).shape[:2]
-    found = {}
+    found: dict[str, Values] = {}
     for name, function in functions.items():
         values = finite_array(function(dict(draws)), f"values of the function {name!r}")
         require(
