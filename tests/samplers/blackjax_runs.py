@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any, NamedTuple
 
 import blackjax
@@ -47,6 +48,7 @@ def log_density(problem: str) -> Callable[[Any], Any]:
     return lambda z: LOG_DENSITIES[problem](WRITTEN[problem].constrain(z)) + WRITTEN[problem].log_jacobian(z)
 
 
+@cache
 def run(problem: str, chains: int = 2, draws: int = 250, warmup: int = 500):
     """Stacked states (chain, draw, ...)."""
     density = log_density(problem)

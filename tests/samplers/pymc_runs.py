@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from functools import cache
 
 import jax
 import jax.numpy as jnp
@@ -11,24 +12,26 @@ import pymc as pm
 from posteriors import CONCENTRATION, COUNTS, COVARIATES, EFFECTS, ERRORS, OUTCOMES
 
 
+@cache
 def model(problem: str) -> pm.Model:
     return {"schools": _schools, "simplex": _simplex, "logistic": _logistic}[problem]()
 
 
-def run(problem: str, model: pm.Model, chains: int = 2, draws: int = 250):
+def run(problem: str, chains: int = 2, draws: int = 250):
     """PyMC's own NUTS."""
     return _quietly(
         lambda: pm.sample(
-            draws, tune=500, chains=chains, cores=1, model=model, random_seed=11, progressbar=False, target_accept=0.9
+            draws, tune=500, chains=chains, cores=1, model=model(problem), random_seed=11, progressbar=False
         )
     )
 
 
-def run_nutpie(problem: str, model: pm.Model, chains: int = 2, draws: int = 250):
+@cache
+def run_nutpie(problem: str, chains: int = 2, draws: int = 250):
     """nutpie on the same model, which keeps gradients and unconstrained draws."""
     import nutpie
 
-    compiled = _quietly(lambda: nutpie.compile_pymc_model(model, backend="jax", gradient_backend="jax"))
+    compiled = _quietly(lambda: nutpie.compile_pymc_model(model(problem), backend="jax", gradient_backend="jax"))
     return _quietly(
         lambda: nutpie.sample(
             compiled,

@@ -76,11 +76,10 @@ def sampled(adapter: str, problem: str) -> tuple[dict[str, Any], Callable[[Any],
     pytest.importorskip("pymc")
     import pymc_runs as runs
 
-    model = runs.model(problem)
     if adapter == "pymc":
-        return {"idata": runs.run(problem, model), "model": model}, runs.shares
+        return {"idata": runs.run(problem), "model": runs.model(problem)}, runs.shares
     pytest.importorskip("nutpie")
-    trace = runs.run_nutpie(problem, model)
+    trace = runs.run_nutpie(problem)
     return {"trace": trace, "idata": trace.to_datatree() if hasattr(trace, "to_datatree") else trace}, runs.shares
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from importlib import import_module
 from types import ModuleType
 
@@ -14,7 +13,6 @@ EXTRAS = {
     "numpyro": ("NumPyro", "numpyro"),
     "nutpie": ("nutpie", "nutpie"),
     "pymc": ("PyMC", "pymc"),
-    "pytensor": ("PyTensor", "pymc"),
     "stan": ("PyStan", "stan"),
 }
 
@@ -31,8 +29,7 @@ def needs(package: str, who: str, module: str | None = None) -> ModuleType:
     """
     name, extra = EXTRAS[package]
     try:
-        return import_module(module or package)
+        found = import_module(package)
     except ImportError as error:
-        if package in sys.modules and module is not None:  # the package is there: its own error says more
-            raise
         raise ImportError(f'{who} needs {name}: pip install "vvcv[{extra}]"') from error
+    return found if module is None else import_module(module)
