@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -94,7 +96,14 @@ def test_arguments_of_the_model_may_be_given(bare):
 
 
 def test_factors_and_ordered_vectors_pass_the_check():
-    posterior = vvcv.from_numpyro(run(correlated, draws=250, fields=("z_grad",)))
+    draws = numpyro.infer.Predictive(correlated, num_samples=500)(jax.random.PRNGKey(1))
+    mcmc = SimpleNamespace(  # independent draws in the place of a chain
+        sampler=SimpleNamespace(model=correlated),
+        last_state=0,
+        get_samples=lambda group_by_chain: {name: values[None] for name, values in draws.items()},
+        get_extra_fields=lambda group_by_chain: {},
+    )
+    posterior = vvcv.from_numpyro(mcmc)
     assert posterior.dimension == 3 + 2
     assert vvcv.check(posterior).ok
     est = vvcv.estimate(posterior.expect("L"), method="zv")
@@ -113,3 +122,8 @@ def test_a_run_on_a_potential_energy_has_its_draws_as_they_are(monkeypatch):
     monkeypatch.setattr(mcmc, "get_extra_fields", lambda group_by_chain: {})
     with pytest.raises(ValueError, match="z_grad"):
         vvcv.from_numpyro(mcmc)
+
+
+def test_a_sampler_that_has_not_run_is_refused():
+    with pytest.raises(ValueError, match="that has run"):
+        vvcv.from_numpyro(numpyro.infer.MCMC(numpyro.infer.HMC(model), num_warmup=1, num_samples=1))

@@ -91,3 +91,12 @@ def test_a_variable_that_is_not_finite_matters_only_when_asked_for():
     assert vvcv.Posterior(z, -z, draws, var_names="mu").names == ("mu",)
     with pytest.raises(ValueError, match="values of task 'ratio' must be finite"):
         vvcv.Posterior(z, -z, draws)
+
+
+def test_many_variables_hold_one_copy_of_the_points(posterior):
+    assert all(task.points is posterior[0].points for task in posterior)
+    assert posterior.share_points
+
+
+def test_it_says_what_it_holds(posterior):
+    assert repr(posterior) == "Posterior(mu, theta[2], outer[2, 2]; 2 chains of 60 draws, d=3, T=7)"

@@ -42,6 +42,10 @@ def from_numpyro(
         vvcv.estimate(vvcv.from_numpyro(mcmc))
     """
     util = needs("numpyro", "from_numpyro", "numpyro.infer.util")
+    require(
+        getattr(mcmc, "last_state", None) is not None and hasattr(mcmc, "get_samples"),
+        f"from_numpyro takes a numpyro.infer.MCMC that has run, but got a {type(mcmc).__name__} that has not.",
+    )
     draws = {name: np.asarray(values) for name, values in mcmc.get_samples(group_by_chain=True).items()}
     kept = mcmc.get_extra_fields(group_by_chain=True).get("z_grad")
     if getattr(mcmc.sampler, "model", None) is None:  # run on a potential energy: its draws are not transformed

@@ -25,6 +25,8 @@ class Posterior(Tasks):
 
     >>> z = np.random.default_rng(0).normal(size=(2, 100, 1))
     >>> posterior = Posterior(z, -z, {"tau": np.exp(z[..., 0])})
+    >>> posterior
+    Posterior(tau; 2 chains of 100 draws, d=1, T=1)
     >>> posterior.names, posterior.expect(moments=2).names
     (('tau',), ('tau', 'tau^2'))
     >>> posterior.expect(functions={"log tau": lambda draws: np.log(draws["tau"])})
@@ -69,7 +71,17 @@ class Posterior(Tasks):
     def _tasks_for(self, var_names: Any, moments: int, functions: Functions | None) -> list[Task]:
         values = integrands(self.draws, self.labels, var_names, moments, functions)
         require(bool(values), f"No integrand was asked for. Name variables among {list(self.draws)}, or functions.")
-        return [Task(self.unconstrained, self.unconstrained_scores, v, name=name) for name, v in values.items()]
+        tasks: list[Task] = []
+        for name, column in values.items():
+            tasks.append(Task(self.unconstrained, self.unconstrained_scores, column, name=name))
+            for field in ("points", "scores"):  # a thousand variables must not hold a thousand copies of the points
+                object.__setattr__(tasks[-1], field, getattr(tasks[0], field))
+        return tasks
+
+    def __repr__(self) -> str:
+        chains, draws, d = self.unconstrained.shape
+        shapes = [name + (str(list(v.shape[2:])) if v.ndim > 2 else "") for name, v in self.draws.items()]
+        return f"Posterior({', '.join(shapes)}; {chains} chains of {draws} draws, d={d}, T={len(self)})"
 
 
 def _leading(values: Any, name: str, leading: tuple[int, ...]) -> Float[np.ndarray, "chain draw *shape"]:
