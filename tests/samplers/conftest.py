@@ -12,6 +12,7 @@ collect_ignore_glob = ["*_run*.py"]  # they import samplers that may be missing,
 SAME_RUN = {"logdensity": "blackjax", "arviz": "nutpie"}
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist reads the marks
 def pytest_collection_modifyitems(config, items):
     """Tests of one run in one process (with `--dist loadgroup`), so that nothing is sampled twice."""
     if not config.pluginmanager.hasplugin("xdist"):
