@@ -37,7 +37,7 @@ test: lint ## lint, type check, then run the tests and doctests
 	$(ONE_THREAD) $(BIN)/python -m pytest -q -n $(strip $(WORKERS)) --ignore tests/samplers $(PYTEST_ARGS)
 
 test-samplers: $(SAMPLERS)/.installed ## run the tests of the adapters with the real samplers, in an environment of their own
-	$(ONE_THREAD) $(SAMPLERS)/bin/python -m pytest -q -n $(strip $(WORKERS)) --dist loadgroup tests/samplers $(PYTEST_ARGS)
+	$(ONE_THREAD) $(SAMPLERS)/bin/python -m pytest -q -n $(strip $(WORKERS)) --dist loadscope tests/samplers $(PYTEST_ARGS)
 
 $(SAMPLERS)/.installed: pyproject.toml requirements.lock requirements-samplers.lock
 	@echo "installing into $(SAMPLERS) (once; takes a minute or more)"

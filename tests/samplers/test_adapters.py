@@ -96,65 +96,86 @@ def run(adapter: str, problem: str) -> Run:
     return Run(namespace["posterior"], namespace["est"], shares)
 
 
-adapters = pytest.mark.parametrize("adapter", list(USER_CODE))
-problems = pytest.mark.parametrize("problem", PROBLEMS)
+each_problem = pytest.mark.parametrize("problem", PROBLEMS)
 
 
-@adapters
-def test_two_lines_of_user_code_are_enough(adapter):
-    lines = "\n".join(USER_CODE[adapter]).splitlines()
-    assert len(lines) <= 2 and not any(";" in line for line in lines)
+class Claims:
+    """What is true of every adapter; a class for each, so that `--dist loadscope` keeps its runs in one process."""
+
+    adapter: str
+
+    def test_two_lines_of_user_code_are_enough(self):
+        lines = "\n".join(USER_CODE[self.adapter]).splitlines()
+        assert len(lines) <= 2 and not any(";" in line for line in lines)
+
+    @each_problem
+    def test_the_check_passes(self, problem):
+        found = vvcv.check(run(self.adapter, problem).posterior)
+        assert found.ok, str(found)
+
+    @each_problem
+    def test_estimates_agree_with_the_exact_means_within_error_bars(self, problem):
+        answers = run(self.adapter, problem)
+        everything = vvcv.estimate(answers.posterior, method="zv")  # all variables, element by element
+        for est in (answers.estimate, everything):
+            exact, error = means_of(problem, est.names)
+            z = (est.mean - exact) / np.hypot(est.std_error, error)
+            assert np.abs(z).max() < LARGEST_Z, dict(zip(est.names, z.round(1), strict=True))
+
+    @each_problem
+    def test_control_variates_are_worth_ten_times_as_many_draws(self, problem):
+        answers = run(self.adapter, problem)
+        assert answers.posterior.sizes[0] == 500
+        assert answers.estimate.gain.min() >= 10, dict(zip(answers.estimate.names, answers.estimate.gain, strict=True))
+
+    @each_problem
+    def test_scores_equal_automatic_differentiation_of_the_same_density(self, problem):
+        """One density for all samplers, in each one's own coordinates: what agrees with it agrees with each other."""
+        answers = run(self.adapter, problem)
+        points, scores = canonical(answers.posterior)
+        density = unconstrained_density(problem, answers.shares)
+        with jax.enable_x64(True):
+            expected = np.asarray(jax.jit(jax.vmap(jax.grad(density)))(points))
+        scale = np.abs(expected).max()
+        np.testing.assert_allclose(scores, expected, atol=1e-8 * max(scale, 1.0))
+
+    def test_variables_and_chains_keep_their_names_and_shapes(self):
+        posterior = run(self.adapter, "schools").posterior
+        assert {"mu", "tau", "eta", "theta"} <= set(posterior.draws)
+        assert posterior.draws["theta"].shape == (2, 250, 8)
+        assert posterior[0].chains == (2, 250)
+        labels = "ABCDEFGH" if self.adapter in ("pymc", "nutpie", "arviz") else "01234567"
+        assert [name for name in posterior.names if name.startswith("theta")] == [f"theta[{label}]" for label in labels]
+        theta = posterior.draws["mu"][..., None] + posterior.draws["tau"][..., None] * posterior.draws["eta"]
+        np.testing.assert_allclose(posterior.draws["theta"], theta, rtol=1e-6)
 
 
-@adapters
-@problems
-def test_the_check_passes(adapter, problem):
-    found = vvcv.check(run(adapter, problem).posterior)
-    assert found.ok, str(found)
+class TestNumPyro(Claims):
+    adapter = "numpyro"
 
 
-@adapters
-@problems
-def test_estimates_agree_with_the_exact_means_within_error_bars(adapter, problem):
-    answers = run(adapter, problem)
-    everything = vvcv.estimate(answers.posterior, method="zv")  # all variables, element by element
-    for est in (answers.estimate, everything):
-        exact, error = means_of(problem, est.names)
-        z = (est.mean - exact) / np.hypot(est.std_error, error)
-        assert np.abs(z).max() < LARGEST_Z, dict(zip(est.names, z.round(1), strict=True))
+class TestBlackJAX(Claims):
+    adapter = "blackjax"
 
 
-@adapters
-@problems
-def test_control_variates_are_worth_ten_times_as_many_draws(adapter, problem):
-    answers = run(adapter, problem)
-    assert answers.posterior.sizes[0] == 500
-    assert answers.estimate.gain.min() >= 10, dict(zip(answers.estimate.names, answers.estimate.gain, strict=True))
+class TestLogDensity(Claims):
+    adapter = "logdensity"
 
 
-@adapters
-@problems
-def test_scores_equal_automatic_differentiation_of_the_same_density(adapter, problem):
-    """One density for all samplers, in each one's own coordinates: what agrees with it agrees with each other."""
-    answers = run(adapter, problem)
-    points, scores = canonical(answers.posterior)
-    density = unconstrained_density(problem, answers.shares)
-    with jax.enable_x64(True):
-        expected = np.asarray(jax.jit(jax.vmap(jax.grad(density)))(points))
-    scale = np.abs(expected).max()
-    np.testing.assert_allclose(scores, expected, atol=1e-8 * max(scale, 1.0))
+class TestPyMC(Claims):
+    adapter = "pymc"
 
 
-@adapters
-def test_variables_and_chains_keep_their_names_and_shapes(adapter):
-    posterior = run(adapter, "schools").posterior
-    assert {"mu", "tau", "eta", "theta"} <= set(posterior.draws)
-    assert posterior.draws["theta"].shape == (2, 250, 8)
-    assert posterior[0].chains == (2, 250)
-    labels = "ABCDEFGH" if adapter in ("pymc", "nutpie", "arviz") else "01234567"
-    assert [name for name in posterior.names if name.startswith("theta")] == [f"theta[{label}]" for label in labels]
-    theta = posterior.draws["mu"][..., None] + posterior.draws["tau"][..., None] * posterior.draws["eta"]
-    np.testing.assert_allclose(posterior.draws["theta"], theta, rtol=1e-6)
+class TestNutpie(Claims):
+    adapter = "nutpie"
+
+
+class TestArviZ(Claims):
+    adapter = "arviz"
+
+
+class TestStan(Claims):
+    adapter = "stan"
 
 
 def means_of(problem: str, names: tuple[str, ...]) -> tuple[np.ndarray, np.ndarray]:
