@@ -1,6 +1,7 @@
 # Needs only make and a python3 (3.11 or later) with its venv module.
 PYTHON  ?= python3
 VENV    ?= .venv
+SAMPLERS ?= .venv-samplers
 BIN     := $(VENV)/bin
 STAMP   := $(VENV)/.installed
 PIP     := $(BIN)/python -m pip --disable-pip-version-check -qq
@@ -14,10 +15,10 @@ FUZZ_SEED     ?= random
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 VECLIB_MAXIMUM_THREADS=1 MPLBACKEND=Agg
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint format fuzz bench lock clean
+.PHONY: help setup demo test test-samplers lint format fuzz bench lock clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
 setup: $(STAMP) ## create the virtual environment from the lock file (once)
 
@@ -33,7 +34,17 @@ demo: $(STAMP) ## run the demonstration
 	@$(BIN)/vvcv demo
 
 test: lint ## lint, type check, then run the tests and doctests
-	$(ONE_THREAD) $(BIN)/python -m pytest -q -n $(strip $(WORKERS)) $(PYTEST_ARGS)
+	$(ONE_THREAD) $(BIN)/python -m pytest -q -n $(strip $(WORKERS)) --ignore tests/samplers $(PYTEST_ARGS)
+
+test-samplers: $(SAMPLERS)/.installed ## run the tests of the adapters with the real samplers, in an environment of their own
+	$(ONE_THREAD) $(SAMPLERS)/bin/python -m pytest -q -n $(strip $(WORKERS)) --dist loadscope tests/samplers $(PYTEST_ARGS)
+
+$(SAMPLERS)/.installed: pyproject.toml requirements.lock requirements-samplers.lock
+	@echo "installing into $(SAMPLERS) (once; takes a minute or more)"
+	@$(PYTHON) -m venv $(SAMPLERS)
+	@$(SAMPLERS)/bin/python -m pip --disable-pip-version-check -qq install -r requirements.lock -r requirements-samplers.lock
+	@$(SAMPLERS)/bin/python -m pip --disable-pip-version-check -qq install --no-build-isolation --no-deps --editable .
+	@touch $@
 
 lint: $(STAMP) ## ruff check, ruff format --check and mypy
 	$(BIN)/ruff check .
@@ -53,15 +64,19 @@ bench: $(STAMP) ## run the accuracy and speed benchmarks
 	$(BIN)/python benchmarks/accuracy.py
 	$(BIN)/python benchmarks/speed.py
 
-lock: ## write requirements.lock anew from the newest versions pyproject.toml allows
+lock: ## write both lock files anew from the newest versions pyproject.toml allows
 	rm -rf build/lock
 	$(PYTHON) -m venv build/lock
 	build/lock/bin/python -m pip install -qq --upgrade pip
-	build/lock/bin/python -m pip install -qq --upgrade --upgrade-strategy eager '.[dev,all]'
-	{ echo '# Everything the dev and all extras need, pinned. Written by `make lock`.'; \
+	build/lock/bin/python -m pip install -qq --upgrade --upgrade-strategy eager '.[dev,plot,io,arviz,experiments,evidence]'
+	{ echo '# Everything the extras need, but for the samplers beside JAX, pinned. Written by `make lock`.'; \
 		build/lock/bin/python -m pip freeze --all --exclude pip --exclude vvcv; } > build/requirements.lock
-	mv build/requirements.lock requirements.lock
+	build/lock/bin/python -m pip install -qq -c build/requirements.lock '.[all]'
+	{ echo '# What the extra all needs beyond requirements.lock, for the tests of samplers. Written by `make lock`.'; \
+		build/lock/bin/python -m pip freeze --all --exclude pip --exclude vvcv | grep -vxFf build/requirements.lock; \
+		} > build/requirements-samplers.lock
+	mv build/requirements.lock build/requirements-samplers.lock .
 
 clean: ## remove the virtual environment and everything generated
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(SAMPLERS) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true

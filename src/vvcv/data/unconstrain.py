@@ -6,7 +6,8 @@
 
     d/dz log p(z) = (d/dx log p(x)) dx/dz + d/dz log |dx/dz|
 
-Stein's identity needs a density that vanishes at the boundary; on the real line there is no boundary.
+Stein's identity needs a density that vanishes at the boundary; on the real line there is no boundary. Constraints on
+several coordinates at once are in `transforms`.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float
 
+from .transforms import TRANSFORMS, Transform
 from .validation import finite_array, require
 
 
@@ -27,7 +29,13 @@ class Unconstrained(NamedTuple):
 
 
 def unconstrain(
-    points: Any, scores: Any, lower: Any = None, upper: Any = None, *, jacobian: bool = True
+    points: Any,
+    scores: Any,
+    lower: Any = None,
+    upper: Any = None,
+    *,
+    transform: Transform | None = None,
+    jacobian: bool = True,
 ) -> Unconstrained:
     """Points and scores in coordinates without bounds; values of integrands stay as they are.
 
@@ -35,10 +43,18 @@ def unconstrain(
     (n, d), or any shape that ends in d. With `jacobian=False` the scores are those of a function that is no density,
     such as a likelihood, whose prior carries the Jacobian.
 
+    `transform` names a joint constraint of the last axis instead: "simplex" (K entries give K - 1 coordinates) or
+    "ordered"; or of the last two, "cholesky_corr", the Cholesky factor of a correlation matrix. Coordinates of
+    several parameters are put side by side with `numpy.concatenate([...], axis=-1)`.
+
     >>> x = np.array([[0.5], [2.0]])                      # an exponential distribution: log p = -x, score -1
     >>> unconstrain(x, -np.ones((2, 1)), lower=0).scores  # log p(z) = z - exp(z)
     array([[ 0.5],
            [-1. ]])
+    >>> p = np.array([[0.2, 0.3, 0.5], [0.6, 0.3, 0.1]])  # uniform on the simplex: score zero
+    >>> unconstrain(p, np.zeros_like(p), transform="simplex").scores
+    array([[ 0.4,  0.1],
+           [-0.8,  0.1]])
     """
     x, s = finite_array(points, "points"), finite_array(scores, "scores")
     require(
@@ -46,6 +62,11 @@ def unconstrain(
         f"points and scores must have one shape that ends in the dimension, such as (n, d), but have {x.shape} and "
         f"{s.shape}. Write one-dimensional points as a column, x[:, None].",
     )
+    if transform is not None:
+        require(transform in TRANSFORMS, f"transform must be one of {list(TRANSFORMS)}, but is {transform!r}.")
+        require(lower is None and upper is None, "Give bounds or a transform, not both.")
+        moved = TRANSFORMS[transform](x, s)
+        return Unconstrained(moved.points, moved.pulled + (moved.jacobian if jacobian else 0.0))
     low, high = _bound(lower, -np.inf, x.shape[-1], "lower"), _bound(upper, np.inf, x.shape[-1], "upper")
     require(bool((low < high).all()), f"lower must be below upper, but they are {low.tolist()} and {high.tolist()}.")
     _check_inside(x, low, high)

@@ -1,0 +1,80 @@
+"""What to average: variables element by element, their powers, and functions of the draws, each with a name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import product
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+
+from ..data import finite_array, require
+
+Draws = Mapping[str, Float[np.ndarray, "chain draw *shape"]]
+Values = Float[np.ndarray, "chain draw"]
+Functions = Mapping[str, Callable[[Any], Any]]
+
+#: variable -> the labels along each of its axes after (chain, draw)
+Labels = Mapping[str, Sequence[Sequence[Any]]]
+
+
+def integrands(
+    draws: Draws, labels: Labels, var_names: Sequence[str] | str | None, moments: int, functions: Functions | None
+) -> dict[str, Values]:
+    """Named values: every element of the variables asked for, then higher powers, then the functions.
+
+    `var_names=None` asks for all variables, or for none where functions are given.
+
+    >>> draws = {"theta": np.arange(6.0).reshape(1, 3, 2)}
+    >>> list(integrands(draws, {}, None, 2, None))
+    ['theta[0]', 'theta[1]', 'theta[0]^2', 'theta[1]^2']
+    >>> values = integrands(draws, {}, None, 1, {"sum": lambda draw: draw["theta"].sum(axis=-1)})
+    >>> values["sum"]
+    array([[1., 5., 9.]])
+    """
+    require(
+        isinstance(moments, int) and moments >= 1,
+        f"moments is the highest power to average, an integer of at least 1, but is {moments!r}.",
+    )
+    chosen = _chosen(draws, var_names, functions)
+    first = {name: values for variable in chosen for name, values in elements(variable, draws[variable], labels)}
+    powers = {f"{name}^{k}": values**k for k in range(2, moments + 1) for name, values in first.items()}
+    return {**first, **powers, **_evaluated(draws, functions or {})}
+
+
+def elements(
+    variable: str, values: np.ndarray, labels: Labels
+) -> Iterator[tuple[str, Float[np.ndarray, "chain draw"]]]:
+    """Each element of a variable with its name: `tau`, `theta[1,2]`, or `theta[Choate]` where axes are labelled."""
+    shape = values.shape[2:]
+    if not shape:
+        yield variable, values
+        return
+    axes = labels.get(variable) or [range(size) for size in shape]
+    for index, label in zip(np.ndindex(*shape), product(*axes), strict=True):
+        yield f"{variable}[{','.join(map(str, label))}]", values[(..., *index)]
+
+
+def _chosen(draws: Draws, var_names: Sequence[str] | str | None, functions: Functions | None) -> list[str]:
+    if var_names is None:
+        return [] if functions else list(draws)
+    names = [var_names] if isinstance(var_names, str) else list(var_names)
+    unknown = [name for name in names if name not in draws]
+    require(not unknown, f"There is no posterior variable {unknown}; the variables are {list(draws)}.")
+    return names
+
+
+def _evaluated(draws: Draws, functions: Functions) -> dict[str, np.ndarray]:
+    leading = next(iter(draws.values())).shape[:2]
+    found: dict[str, Values] = {}
+    for name, function in functions.items():
+        values = finite_array(function(dict(draws)), f"values of the function {name!r}")
+        require(
+            values.shape[:2] == leading,
+            f"The function {name!r} must give one number or one array per draw, shape {leading} or {(*leading, 'k')}, "
+            f"but gave {values.shape}. It is called once, with arrays (chain, draw, ...): reduce over the later axes, "
+            "as in draws['theta'].max(axis=-1).",
+        )
+        found.update(elements(name, values, {}))
+    return found

@@ -1,0 +1,95 @@
+"""`from_logdensity`: any JAX log density of unconstrained parameters, differentiated at the draws.
+
+s(z) = d/dz log p(z),   automatic differentiation in float64, over batches of draws
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import numpy as np
+from jaxtyping import Array, Float
+
+from ..data import require
+from .double import in_double
+from .integrands import Functions
+from .posterior import Posterior
+from .progress import tracked
+from .pytrees import Flat, flatten
+
+#: Draws differentiated at once: enough to keep a processor busy, few enough for large models.
+BATCH = 256
+
+
+def from_logdensity(
+    logdensity: Callable[[Any], Any],
+    draws: Any,
+    *,
+    constrain: Callable[[Any], Any] | None = None,
+    chains: bool | None = None,
+    var_names: Sequence[str] | str | None = None,
+    moments: int = 1,
+    functions: Functions | None = None,
+) -> Posterior:
+    """A posterior from draws of unconstrained parameters and a JAX function that gives their log density.
+
+    `draws` is any pytree whose arrays have leading axes (chain, draw) or (draw,); `chains=True` or `False` says which
+    where shapes do not. `logdensity` takes one draw, a pytree of the same structure, and includes the Jacobians of
+    any transformation. `constrain` maps one draw to the variables to report; without it these are the draws.
+    `var_names`, `moments` and `functions` choose the integrands, as in `Posterior.expect`.
+
+    >>> import jax.numpy as jnp
+    >>> z = {"log_tau": np.random.default_rng(0).normal(size=(4, 50))}
+    >>> posterior = from_logdensity(
+    ...     lambda z: -z["log_tau"] ** 2 / 2, z, constrain=lambda z: {"tau": jnp.exp(z["log_tau"])}
+    ... )
+    >>> posterior.names, bool(np.allclose(posterior.scores, -posterior.points))
+    (('tau',), True)
+    """
+    flat = flatten(draws, chains)
+    scores = scores_at(lambda z: logdensity(flat.unravel(z)), flat.points)
+    return Posterior(
+        flat.points,
+        scores,
+        flat.draws if constrain is None else constrained(constrain, flat),
+        parameters=flat.parameters,
+        var_names=var_names,
+        moments=moments,
+        functions=functions,
+    )
+
+
+@in_double
+def scores_at(
+    logdensity: Callable[[Float[Array, " d"]], Any], points: Float[np.ndarray, "chain draw d"]
+) -> Float[np.ndarray, "chain draw d"]:
+    """Gradients of a log density of one point (d,), at all points, with a progress bar if it takes long."""
+    rows = points.reshape(-1, points.shape[-1])
+    shape = np.shape(jax.eval_shape(logdensity, rows[0]))
+    require(
+        shape == (),
+        f"logdensity must give one number for one draw, but gave an array of shape {shape}. Sum its terms; if draws "
+        "have leading axes (chain, draw) or (draw,) that were mistaken for each other, say which with chains=.",
+    )
+    gradient = jax.jit(jax.vmap(jax.grad(logdensity)))
+    return np.concatenate([np.asarray(gradient(batch))[:size] for batch, size in _batches(rows)]).reshape(points.shape)
+
+
+@in_double
+def constrained(constrain: Callable[[Any], Any], flat: Flat) -> dict[str, Float[np.ndarray, "chain draw *shape"]]:
+    """The variables to report, by name, from the function that gives them for one draw."""
+    rows = flat.points.reshape(-1, flat.points.shape[-1])
+    tree = jax.jit(jax.vmap(lambda z: constrain(flat.unravel(z))))(rows)
+    leading = flat.points.shape[:2]
+    return flatten(jax.tree.map(lambda leaf: np.asarray(leaf).reshape(*leading, *leaf.shape[1:]), tree), True).draws
+
+
+def _batches(rows: Float[np.ndarray, "n d"]):
+    """Batches of one size, the last filled up with repeated rows so that nothing is compiled twice; and true sizes."""
+    starts = range(0, len(rows), BATCH)
+    batches = ((rows[start : start + BATCH], min(BATCH, len(rows) - start)) for start in starts)
+    for batch, size in tracked(batches, len(rows), "gradients at the draws", size=lambda item: item[1]):
+        full = min(BATCH, len(rows))
+        yield np.concatenate([batch, np.repeat(batch[-1:], full - size, axis=0)]), size

@@ -1,0 +1,112 @@
+"""`from_numpyro`: draws of a NumPyro MCMC run, with the gradients the sampler has computed where it kept them.
+
+    score = -z_grad,   z_grad = gradient of the potential energy at the unconstrained draw
+
+Keep them with `mcmc.run(key, ..., extra_fields=("z_grad",))`; without, they are computed from the model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import jax
+import numpy as np
+
+from ..data import require
+from .double import in_double
+from .extras import needs
+from .integrands import Functions
+from .logdensity import scores_at
+from .posterior import Posterior
+from .pytrees import Flat, flatten
+
+
+def from_numpyro(
+    mcmc: Any,
+    *,
+    model_args: Sequence[Any] | None = None,
+    model_kwargs: Mapping[str, Any] | None = None,
+    var_names: Sequence[str] | str | None = None,
+    moments: int = 1,
+    functions: Functions | None = None,
+) -> Posterior:
+    """A posterior from a finished `numpyro.infer.MCMC` run of HMC, NUTS or any kernel with a model.
+
+    `model_args` and `model_kwargs` are what the model was run with; by default, what `mcmc` remembers of its run.
+    Scores are the sampler's own, to the precision it ran in, if it ran with `extra_fields=("z_grad",)`, and computed
+    in float64 otherwise. `var_names`, `moments` and `functions` choose the integrands, as in `Posterior.expect`.
+
+        mcmc.run(key, X, y=y, extra_fields=("z_grad",))
+        vvcv.estimate(vvcv.from_numpyro(mcmc))
+    """
+    util = needs("numpyro", "from_numpyro", "numpyro.infer.util")
+    require(
+        getattr(mcmc, "last_state", None) is not None and hasattr(mcmc, "get_samples"),
+        f"from_numpyro takes a numpyro.infer.MCMC that has run, but got a {type(mcmc).__name__} that has not.",
+    )
+    draws = {name: np.asarray(values) for name, values in mcmc.get_samples(group_by_chain=True).items()}
+    kept = mcmc.get_extra_fields(group_by_chain=True).get("z_grad")
+    if getattr(mcmc.sampler, "model", None) is None:  # run on a potential energy: its draws are not transformed
+        flat, potential = flatten(draws, True), None
+    else:
+        model, args, kwargs = _model(mcmc, model_args, model_kwargs)
+        latent, summed_out = _latent_sites(model, args, kwargs, draws)
+        flat = _unconstrained(model, args, kwargs, {name: draws[name] for name in latent})
+        potential = None if summed_out else partial(util.potential_energy, model, args, kwargs)
+    if kept is None:
+        require(
+            potential is not None,
+            "Scores cannot be computed from this run: it has no model, or one with discrete sites that were summed "
+            "out. Run it with mcmc.run(..., extra_fields=('z_grad',)), or use vvcv.from_logdensity.",
+        )
+        scores = scores_at(lambda z: -potential(flat.unravel(z)), flat.points)  # type: ignore[misc]
+    else:
+        scores = -flatten(kept, True).points
+    return Posterior(
+        flat.points,
+        scores,
+        draws,
+        parameters=flat.parameters,
+        var_names=var_names,
+        moments=moments,
+        functions=functions,
+    )
+
+
+def _model(mcmc: Any, model_args: Any, model_kwargs: Any) -> tuple[Any, tuple, dict]:
+    """The model, seeded, with its arguments; NumPy arrays are copied, for the reason that `double` tells."""
+    handlers = needs("numpyro", "from_numpyro", "numpyro.handlers")
+    args = getattr(mcmc, "_args", ()) if model_args is None else model_args
+    kwargs = getattr(mcmc, "_kwargs", {}) if model_kwargs is None else model_kwargs
+    arguments = jax.tree.map(
+        lambda leaf: np.array(leaf) if isinstance(leaf, np.ndarray) else leaf, (tuple(args), dict(kwargs))
+    )
+    return handlers.seed(mcmc.sampler.model, jax.random.PRNGKey(0)), *arguments
+
+
+@in_double
+def _unconstrained(model: Any, args: tuple, kwargs: dict, latent: dict[str, np.ndarray]) -> Flat:
+    """Draws of the latent sites, (chain, draw, ...), on the whole real line."""
+    util = needs("numpyro", "from_numpyro", "numpyro.infer.util")
+    rows = {name: values.reshape(-1, *values.shape[2:]).astype(np.float64) for name, values in latent.items()}
+    free = jax.jit(jax.vmap(lambda draw: util.unconstrain_fn(model, args, kwargs, draw)))(rows)
+    leading = next(iter(latent.values())).shape[:2]
+    return flatten({name: np.asarray(z).reshape(*leading, *z.shape[1:]) for name, z in free.items()}, True)
+
+
+def _latent_sites(model: Any, args: tuple, kwargs: dict, draws: dict[str, np.ndarray]) -> tuple[list[str], bool]:
+    """Names of the continuous latent sites, and whether there are discrete ones that the sampler has summed out."""
+    handlers = needs("numpyro", "from_numpyro", "numpyro.handlers")
+    one = {name: values[0, 0] for name, values in draws.items()}
+    sites = handlers.trace(handlers.substitute(model, data=one)).get_trace(*args, **kwargs)
+    free = [name for name, site in sites.items() if site["type"] == "sample" and not site["is_observed"]]
+    continuous = [name for name in free if not sites[name]["fn"].support.is_discrete]
+    missing = [name for name in continuous if name not in draws]
+    require(
+        not missing,
+        f"The run kept no draws of the sites {missing} (remove_sites, or other model_args?), and scores need all of "
+        f"them; it kept {list(draws)}. Run the sampler without remove_sites.",
+    )
+    return continuous, len(continuous) < len(free)

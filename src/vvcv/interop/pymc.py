@@ -1,0 +1,88 @@
+"""`from_pymc`: draws of a PyMC model (5 or 6), unconstrained and differentiated by the model itself.
+
+z = transform.forward(x) for every variable that PyMC transforms,   s = d/dz model.logp, Jacobian included
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+
+from ..data import require
+from .arviz import POINTS, SCORES, from_arviz, group, posterior_of, reported, variables
+from .extras import needs
+from .integrands import Functions, elements
+from .posterior import Posterior
+from .progress import tracked
+
+Draws = dict[str, Float[np.ndarray, "chain draw *shape"]]
+
+
+def from_pymc(
+    idata: Any,
+    model: Any = None,
+    *,
+    var_names: Sequence[str] | str | None = None,
+    moments: int = 1,
+    functions: Functions | None = None,
+) -> Posterior:
+    """A posterior from what `pymc.sample` returned, and the model it sampled (default: the model of the context).
+
+    Unconstrained draws are taken where PyMC kept them and computed from the constrained ones otherwise. Scores are the
+    gradients of the model's log density with respect to its continuous variables, at the draws of the discrete ones.
+    `var_names`, `moments` and `functions` choose the integrands, as in `Posterior.expect`.
+
+        idata = pymc.sample(model=model)
+        vvcv.estimate(vvcv.from_pymc(idata, model))
+    """
+    model = needs("pymc", "from_pymc").modelcontext(model)
+    posterior, stats = posterior_of(idata), group(idata, "sample_stats")
+    if stats is not None and POINTS in stats and SCORES in stats:  # PyMC sampled with nutpie, which kept them
+        return from_arviz(idata, var_names=var_names, moments=moments, functions=functions)
+    draws, labels = variables(posterior)
+    values = _unconstrained(idata, model, draws)
+    names = [value.name for value in model.continuous_value_vars]
+    require(bool(names), "The model has no continuous variables, and control variates need scores.")
+    leading = posterior.sizes["chain"], posterior.sizes["draw"]
+    return Posterior(
+        np.concatenate([values[name].reshape(*leading, -1) for name in names], axis=-1),
+        _at_every_draw(model.compile_dlogp(), values, "gradients at the draws")[0],
+        reported(draws),
+        labels=labels,
+        parameters=[element for name in names for element, _ in elements(name, values[name], {})],
+        var_names=var_names,
+        moments=moments,
+        functions=functions,
+    )
+
+
+def _unconstrained(idata: Any, model: Any, draws: Draws) -> Draws:
+    """Draws of the model's value variables: as kept in the posterior (PyMC 5) or beside it (6), else transformed."""
+    beside = group(idata, "unconstrained_posterior")
+    kept = {**({} if beside is None else variables(beside)[0]), **draws}
+    names = {rv: model.rvs_to_values[rv].name for rv in model.free_RVs}
+    missing = [rv.name for rv, name in names.items() if name not in kept and rv.name not in draws]
+    require(not missing, f"The posterior holds no draws of {missing}, and scores need all variables of the model.")
+    rest = [rv for rv, name in names.items() if name not in kept]
+    if rest:
+        transformed = [model.rvs_to_transforms[rv].forward(rv, *rv.owner.inputs) for rv in rest]
+        forward = model.compile_fn(transformed, inputs=model.free_RVs, on_unused_input="ignore")
+        source = {rv.name: draws[rv.name] for rv in model.free_RVs}
+        columns = _at_every_draw(forward, source, "unconstrained draws")
+        kept.update({names[rv]: column for rv, column in zip(rest, columns, strict=True)})
+    return {name: kept[name] for name in names.values()}
+
+
+def _at_every_draw(function: Any, values: Draws, what: str) -> list[np.ndarray]:
+    """A compiled function of one draw at all draws, with a progress bar if it takes long: an array per output."""
+    leading = next(iter(values.values())).shape[:2]
+    places = tracked(list(np.ndindex(*leading)), int(np.prod(leading)), what)
+    rows = [_outputs(function({name: array[place] for name, array in values.items()})) for place in places]
+    return [np.stack(column).reshape(*leading, *np.shape(column[0])) for column in zip(*rows, strict=True)]
+
+
+def _outputs(result: Any) -> list[np.ndarray]:
+    return [np.asarray(output) for output in (result if isinstance(result, list | tuple) else [result])]

@@ -1,0 +1,98 @@
+"""Any JAX log density: scores in double precision whatever the user's setting, draws as any pytree."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import vvcv
+from vvcv.interop import logdensity as module
+
+RNG = np.random.default_rng(5)
+
+
+class Location(NamedTuple):
+    mu: np.ndarray
+    deep: dict
+
+
+def quartic(z):
+    """A density of any pytree: the sum of -z^4 / 4 over its numbers, with score -z^3."""
+    return -sum(jnp.sum(leaf**4) for leaf in jax.tree.leaves(z)) / 4
+
+
+@pytest.mark.parametrize(
+    ("draws", "leading", "parameters"),
+    [
+        (RNG.normal(size=(300, 2)), (1, 300), ("x[0]", "x[1]")),
+        (RNG.normal(size=(4, 30, 2)), (4, 30), ("x[0]", "x[1]")),
+        ({"b": RNG.normal(size=(3, 20)), "a": RNG.normal(size=(3, 20, 1, 2))}, (3, 20), ("a[0,0]", "a[0,1]", "b")),
+        ({"b": RNG.normal(size=20), "a": RNG.normal(size=(20, 2))}, (1, 20), ("a[0]", "a[1]", "b")),
+        ({"a": RNG.normal(size=(50, 2))}, (1, 50), ("a[0]", "a[1]")),
+        (Location(RNG.normal(size=(2, 9)), {"s": [RNG.normal(size=(2, 9))]}), (2, 9), ("mu", "deep.s.0")),
+    ],
+)
+def test_scores_are_exact_and_axes_are_recognised(draws, leading, parameters):
+    posterior = vvcv.from_logdensity(quartic, draws)
+    assert posterior.unconstrained.shape[:2] == leading
+    assert posterior.parameters == parameters
+    np.testing.assert_allclose(posterior.unconstrained_scores, -(posterior.unconstrained**3), rtol=1e-14)
+
+
+def test_the_user_can_say_which_axes_are_chains():
+    draws = {"a": RNG.normal(size=(5, 50))}
+    assert vvcv.from_logdensity(quartic, draws).unconstrained.shape == (5, 50, 1)
+    assert vvcv.from_logdensity(quartic, draws, chains=False).unconstrained.shape == (1, 5, 50)
+
+
+def test_other_integrands_need_no_other_gradients(monkeypatch):
+    posterior = vvcv.from_logdensity(quartic, RNG.normal(size=(300, 2)))
+    monkeypatch.setattr(module, "scores_at", None)
+    monkeypatch.setattr(jax, "grad", None)
+    assert len(posterior.expect(moments=2)) == 4
+
+
+def test_variables_come_from_the_function_that_constrains_one_draw():
+    draws = {"log_tau": RNG.normal(size=(2, 40))}
+    posterior = vvcv.from_logdensity(quartic, draws, constrain=lambda z: {"tau": jnp.exp(z["log_tau"])}, moments=2)
+    assert posterior.names == ("tau", "tau^2")
+    np.testing.assert_allclose(posterior.draws["tau"], np.exp(draws["log_tau"]), rtol=1e-14)
+
+
+def test_the_callers_precision_is_left_alone():
+    before = jnp.zeros(1).dtype
+    vvcv.from_logdensity(quartic, RNG.normal(size=(30, 2)))
+    assert jnp.zeros(1).dtype == before
+
+
+def test_data_that_a_sampler_has_compiled_in_single_precision_do_no_harm():
+    data = np.array([1.0, 2.0])
+    density = lambda z: -jnp.sum((z - data) ** 2 / data) / 2  # noqa: E731
+    with jax.enable_x64(False):
+        compiled = jax.jit(lambda z: density(z))  # kept alive, as a sampler keeps its compiled step
+        compiled(np.ones(2, dtype=np.float32))
+        draws = RNG.normal(size=(40, 2))
+        posterior = vvcv.from_logdensity(density, draws)
+    np.testing.assert_allclose(posterior.unconstrained_scores[0], -(draws - data) / data, atol=1e-5)
+
+
+def test_a_density_of_many_draws_at_once_is_refused():
+    with pytest.raises(ValueError, match="one number for one draw"):
+        vvcv.from_logdensity(lambda z: -(z**2) / 2, RNG.normal(size=(30, 2)))
+
+
+def test_draws_that_share_no_axis_are_refused():
+    with pytest.raises(ValueError, match="same leading axes"):
+        vvcv.from_logdensity(quartic, {"a": np.zeros(3), "b": np.zeros(4)})
+
+
+def test_an_error_of_the_density_itself_reaches_the_user():
+    def broken(z):
+        raise TypeError("my own mistake")
+
+    with pytest.raises(TypeError, match="my own mistake"):
+        vvcv.from_logdensity(broken, RNG.normal(size=(30, 2)))

@@ -1,0 +1,129 @@
+"""NumPyro runs of every kind, in the single precision that is its default."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import vvcv
+from vvcv.interop import numpyro as module
+
+numpyro = pytest.importorskip("numpyro")
+dist = numpyro.distributions
+
+DATA = np.array([1.0, 2.0, 4.0])
+
+
+def model(data, scale=1.0):
+    mu = numpyro.sample("mu", dist.Normal(0, scale))
+    tau = numpyro.sample("tau", dist.Uniform(0.5, 3.0))
+    numpyro.deterministic("ratio", mu / tau)
+    numpyro.sample("data", dist.Normal(mu, tau), obs=data)
+
+
+def correlated():
+    numpyro.sample("L", dist.LKJCholesky(3, concentration=2.0))
+    numpyro.sample("cut", dist.TransformedDistribution(dist.Normal(0, 1).expand([2]), _ordered()))
+
+
+def _ordered():
+    return dist.transforms.OrderedTransform()
+
+
+def run(model, *args, chains=2, draws=60, fields=(), kernel=None, **kwargs):
+    mcmc = numpyro.infer.MCMC(
+        kernel or numpyro.infer.HMC(model, trajectory_length=None, num_steps=8),  # quicker to compile than NUTS
+        num_warmup=100,
+        num_samples=draws,
+        num_chains=chains,
+        chain_method="vectorized",
+        progress_bar=False,
+    )
+    mcmc.run(jax.random.PRNGKey(0), *args, extra_fields=fields, **kwargs)
+    return mcmc
+
+
+def log_density(z, scale):
+    """Of (mu, logit of tau between its bounds), written out."""
+    share = jax.nn.sigmoid(z[1])
+    tau = 0.5 + 2.5 * share
+    jacobian = jnp.log(share) + jnp.log1p(-share)
+    return (
+        jacobian
+        - z[0] ** 2 / (2 * scale**2)
+        - jnp.sum((jnp.array(DATA.tolist()) - z[0]) ** 2) / (2 * tau**2)
+        - 3 * jnp.log(tau)
+    )
+
+
+@pytest.fixture(scope="module")
+def mcmc():
+    return run(model, DATA, scale=2.0, fields=("z_grad",))
+
+
+@pytest.fixture
+def bare(mcmc, monkeypatch):
+    """The same run as if it had kept no gradients."""
+    monkeypatch.setattr(mcmc, "get_extra_fields", lambda group_by_chain: {})
+    return mcmc
+
+
+def test_the_samplers_own_gradients_are_used(mcmc, monkeypatch):
+    monkeypatch.setattr(module, "scores_at", None)
+    posterior = vvcv.from_numpyro(mcmc)
+    assert posterior.names == ("mu", "ratio", "tau")
+    assert posterior.parameters == ("mu", "tau")
+    expected = jax.vmap(jax.vmap(lambda z: jax.grad(log_density)(z, 2.0)))(posterior.unconstrained)
+    np.testing.assert_allclose(posterior.unconstrained_scores, expected, rtol=1e-3, atol=1e-4)
+
+
+def test_without_them_scores_are_computed_in_double_precision(bare):
+    posterior = vvcv.from_numpyro(bare)
+    with jax.enable_x64(True):
+        expected = jax.vmap(jax.vmap(lambda z: jax.grad(log_density)(z, 2.0)))(posterior.unconstrained)
+    np.testing.assert_allclose(posterior.unconstrained_scores, expected, rtol=1e-10, atol=1e-10)
+
+
+def test_arguments_of_the_model_may_be_given(bare):
+    same = vvcv.from_numpyro(bare, model_args=(DATA,), model_kwargs={"scale": 2.0})
+    np.testing.assert_array_equal(same.scores, vvcv.from_numpyro(bare).scores)
+    other = vvcv.from_numpyro(bare, model_args=(DATA,), model_kwargs={"scale": 1.0})
+    assert np.abs(other.scores - same.scores).max() > 0.1
+
+
+def test_factors_and_ordered_vectors_pass_the_check():
+    draws = numpyro.infer.Predictive(correlated, num_samples=500)(jax.random.PRNGKey(1))
+    mcmc = SimpleNamespace(  # independent draws in the place of a chain
+        sampler=SimpleNamespace(model=correlated),
+        last_state=0,
+        get_samples=lambda group_by_chain: {name: values[None] for name, values in draws.items()},
+        get_extra_fields=lambda group_by_chain: {},
+    )
+    posterior = vvcv.from_numpyro(mcmc)
+    assert posterior.dimension == 3 + 2
+    assert vvcv.check(posterior).ok
+    est = vvcv.estimate(posterior.expect("L"), method="zv")
+    assert est.mean[est.names.index("L[0,0]")] == 1
+    for name in ("L[1,0]", "L[2,0]", "L[2,1]"):  # symmetric about zero
+        t = est.names.index(name)
+        assert abs(est.mean[t]) < 4 * est.std_error[t]
+
+
+def test_a_run_on_a_potential_energy_has_its_draws_as_they_are(monkeypatch):
+    potential = lambda z: jnp.sum(z["x"] ** 2)  # noqa: E731
+    kernel = numpyro.infer.HMC(potential_fn=potential, trajectory_length=None, num_steps=8)
+    mcmc = run(None, kernel=kernel, fields=("z_grad",), init_params={"x": jnp.zeros((2, 2))})
+    posterior = vvcv.from_numpyro(mcmc)
+    np.testing.assert_allclose(posterior.scores, -2 * posterior.points, rtol=1e-5)
+    monkeypatch.setattr(mcmc, "get_extra_fields", lambda group_by_chain: {})
+    with pytest.raises(ValueError, match="z_grad"):
+        vvcv.from_numpyro(mcmc)
+
+
+def test_a_sampler_that_has_not_run_is_refused():
+    with pytest.raises(ValueError, match="that has run"):
+        vvcv.from_numpyro(numpyro.infer.MCMC(numpyro.infer.HMC(model), num_warmup=1, num_samples=1))

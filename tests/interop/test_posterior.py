@@ -1,0 +1,102 @@
+"""A posterior is tasks, and can be asked for others: names, powers, functions, labels."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import vvcv
+
+
+@pytest.fixture
+def posterior() -> vvcv.Posterior:
+    z = np.random.default_rng(0).normal(size=(2, 60, 3))
+    draws = {"mu": z[..., 0], "theta": np.exp(z[..., 1:]), "outer": z[..., :2, None] * z[..., None, 1:]}
+    return vvcv.Posterior(z, -z, draws, labels={"theta": [["Choate", "Exeter"]]}, parameters=["a", "b", "c"])
+
+
+def test_its_own_tasks_are_all_variables_element_by_element(posterior):
+    outer = ("outer[0,0]", "outer[0,1]", "outer[1,0]", "outer[1,1]")
+    assert posterior.names == ("mu", "theta[Choate]", "theta[Exeter]", *outer)
+    np.testing.assert_array_equal(posterior["theta[Exeter]"].values, np.exp(posterior.unconstrained[..., 2]).ravel())
+    np.testing.assert_array_equal(
+        posterior["outer[1,0]"].values, np.prod(posterior.unconstrained[..., 1:2] ** 2, axis=-1).ravel()
+    )
+    assert posterior["mu"].chains == (2, 60)
+
+
+def test_it_is_estimated_as_it_is(posterior):
+    est = vvcv.estimate(posterior, method="zv")
+    assert est.mean[0] == pytest.approx(0, abs=1e-12)
+    assert est.names == posterior.names
+    assert vvcv.check(posterior).ok
+
+
+def test_moments_add_powers(posterior):
+    tasks = posterior.expect("theta", moments=3)
+    powers = [f"theta[{school}]{power}" for power in ("", "^2", "^3") for school in ("Choate", "Exeter")]
+    assert list(tasks.names) == powers
+    np.testing.assert_allclose(tasks["theta[Choate]^3"].values, tasks["theta[Choate]"].values ** 3)
+
+
+def test_standard_deviations_follow_from_two_moments(posterior):
+    est = vvcv.estimate(posterior.expect("mu", moments=2), method="zv")
+    assert np.sqrt(est.mean[1] - est.mean[0] ** 2) == pytest.approx(1, abs=1e-10)
+
+
+def test_functions_get_whole_arrays_and_give_one_or_several_integrands(posterior):
+    functions = {
+        "best": lambda draws: draws["theta"].max(axis=-1),
+        "both": lambda draws: draws["theta"] - draws["mu"][..., None],
+    }
+    tasks = posterior.expect(functions=functions)
+    assert tasks.names == ("best", "both[0]", "both[1]")
+    np.testing.assert_allclose(tasks["best"].values, posterior.draws["theta"].max(axis=-1).ravel())
+    assert posterior.expect("mu", functions=functions).names == ("mu", "best", "both[0]", "both[1]")
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({"var_names": ["phi"]}, "no posterior variable \\['phi'\\]"),
+        ({"var_names": []}, "No integrand"),
+        ({"moments": 0}, "at least 1"),
+        ({"functions": {"total": lambda draws: draws["theta"].sum()}}, "one number or one array per draw"),
+        ({"functions": {"log": lambda draws: 0 * draws["mu"] + np.inf}}, "values of the function 'log' must be finite"),
+    ],
+)
+def test_what_cannot_be_averaged_is_refused(posterior, asked, message):
+    with pytest.raises(ValueError, match=message):
+        posterior.expect(**asked)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"points": np.zeros((5, 1))}, r"\(chain, draw, d\)"),
+        ({"draws": {"mu": np.zeros((5, 2))}}, "leading axes"),
+        ({"parameters": ["a", "b"]}, "name the 1 unconstrained"),
+        ({"scores": np.zeros((2, 5, 2))}, "one gradient per point"),
+    ],
+)
+def test_arrays_that_do_not_fit_are_refused(change, message):
+    good = {"points": np.zeros((2, 5, 1)), "scores": np.zeros((2, 5, 1)), "draws": {"mu": np.zeros((2, 5))}}
+    with pytest.raises(ValueError, match=message):
+        vvcv.Posterior(**{**good, **change})
+
+
+def test_a_variable_that_is_not_finite_matters_only_when_asked_for():
+    z = np.random.default_rng(0).normal(size=(1, 9, 1))
+    draws = {"mu": z[..., 0], "ratio": np.full((1, 9), np.nan)}
+    assert vvcv.Posterior(z, -z, draws, var_names="mu").names == ("mu",)
+    with pytest.raises(ValueError, match="values of task 'ratio' must be finite"):
+        vvcv.Posterior(z, -z, draws)
+
+
+def test_many_variables_hold_one_copy_of_the_points(posterior):
+    assert all(task.points is posterior[0].points for task in posterior)
+    assert posterior.share_points
+
+
+def test_it_says_what_it_holds(posterior):
+    assert repr(posterior) == "Posterior(mu, theta[2], outer[2, 2]; 2 chains of 60 draws, d=3, T=7)"

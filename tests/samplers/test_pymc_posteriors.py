@@ -1,0 +1,92 @@
+"""What PyMC may leave in its results: transformed variables beside the posterior, within it, or not at all."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import vvcv
+
+pm = pytest.importorskip("pymc")
+az = pytest.importorskip("arviz")
+
+RNG = np.random.default_rng(8)
+
+
+@pytest.fixture(scope="module")
+def model():
+    with pm.Model(coords={"share": list("ABC")}) as model:
+        tau = pm.HalfNormal("tau", 5)
+        pm.Uniform("u", 0, tau)  # bounds that are themselves drawn
+        pm.Dirichlet("p", np.ones(3), dims="share")
+        pm.Normal("mu", 0, tau)
+        pm.Poisson("n", 3)
+    return model
+
+
+@pytest.fixture(scope="module")
+def kept(model):
+    """Random values of the model's own coordinates, and the variables they stand for."""
+    shapes = {"tau_log__": (), "u_interval__": (), "p_simplex__": (2,), "mu": ()}
+    values = {name: RNG.normal(size=(2, 6, *shape)) for name, shape in shapes.items()}
+    values["n"] = RNG.poisson(3, size=(2, 6))
+    tau = np.exp(values["tau_log__"])
+    padded = np.concatenate([values["p_simplex__"], -values["p_simplex__"].sum(axis=-1, keepdims=True)], axis=-1)
+    shares = np.exp(padded) / np.exp(padded).sum(axis=-1, keepdims=True)
+    draws = {"tau": tau, "u": tau / (1 + np.exp(-values["u_interval__"])), "p": shares}
+    return values, {**draws, "mu": values["mu"], "n": values["n"]}
+
+
+def inference_data(draws, beside=None):
+    import xarray as xr
+
+    def dataset(arrays):
+        dims = lambda name, a: ("chain", "draw", *(f"{name}_{i}" for i in range(a.ndim - 2)))  # noqa: E731
+        return xr.Dataset({name: (dims(name, a), a) for name, a in arrays.items()})
+
+    groups = {"posterior": dataset(draws)} | ({} if beside is None else {"unconstrained_posterior": dataset(beside)})
+    return xr.DataTree.from_dict(groups)
+
+
+def test_scores_are_the_same_wherever_the_coordinates_come_from(model, kept):
+    values, draws = kept
+    transformed = {name: array for name, array in values.items() if name.endswith("__")}
+    within = vvcv.from_pymc(inference_data({**draws, **transformed}), model)  # PyMC 5, include_transformed
+    beside = vvcv.from_pymc(inference_data(draws, transformed), model)  # PyMC 6
+    without = vvcv.from_pymc(inference_data(draws), model)  # PyMC 5 by default
+    for posterior in (within, beside, without):
+        assert posterior.parameters == ("tau_log__", "u_interval__", "p_simplex__[0]", "p_simplex__[1]", "mu")
+        assert set(posterior.draws) == {"tau", "u", "p", "mu", "n"}
+        np.testing.assert_allclose(posterior.unconstrained, within.unconstrained, atol=1e-10)
+        np.testing.assert_allclose(posterior.unconstrained_scores, within.unconstrained_scores, atol=1e-10)
+    np.testing.assert_allclose(within.unconstrained[..., 0], values["tau_log__"])
+
+
+def test_scores_equal_central_differences_of_the_models_own_density(model, kept):
+    values, draws = kept
+    posterior = vvcv.from_pymc(inference_data(draws), model)
+    density = model.compile_logp()
+    place, step = (1, 4), 1e-5
+    point = {name: array[place] for name, array in values.items()}
+    for j, (name, index) in enumerate(
+        [("tau_log__", ()), ("u_interval__", ()), ("p_simplex__", 0), ("p_simplex__", 1)]
+    ):
+        ends = []
+        for sign in (1, -1):
+            moved = {key: np.array(value, dtype=float if key != "n" else int) for key, value in point.items()}
+            moved[name][index] += sign * step
+            ends.append(float(density(moved)))
+        slope = (ends[0] - ends[1]) / (2 * step)
+        assert posterior.unconstrained_scores[place][j] == pytest.approx(slope, abs=1e-6)
+
+
+def test_the_model_of_the_context_is_the_default(model, kept):
+    with model:
+        posterior = vvcv.from_pymc(inference_data(kept[1]), var_names="p")
+    assert posterior.names == ("p[0]", "p[1]", "p[2]")
+
+
+def test_draws_of_all_variables_are_needed(model, kept):
+    draws = {name: array for name, array in kept[1].items() if name != "tau"}
+    with pytest.raises(ValueError, match=r"no draws of \['tau'\]"):
+        vvcv.from_pymc(inference_data(draws), model)
