@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from .. import Estimate, estimate
 from ..data import Task, Tasks, require
+from ..estimation import Estimate, estimate
 from ..inputs import Inputs
 from ..inputs.tables import warn_of_failures
 from .progress import progress
