@@ -18,6 +18,9 @@ from ..stein import SteinKernel, SteinSum
 from .dense import DenseSystem
 from .design import Design
 
+#: Rows that are summed at a time.
+STRIP = 64
+
 Criterion = Literal["reml", "loo"]
 
 
@@ -79,8 +82,12 @@ def criterion_and_gradient(model: Model, design: Design, criterion: Criterion = 
 
 def _inner_product(upper: Float[np.ndarray, "N N"], whole: Float[np.ndarray, "N N"]) -> float:
     """sum_ij a_ij b_ij of two symmetric matrices, of the first of which only the upper triangle is meaningful."""
-    total = sum(float(upper[i, i:] @ whole[i, i:]) for i in range(len(upper)))
-    return 2 * total - float(np.diagonal(upper) @ np.diagonal(whole))
+    total = -float(np.diagonal(upper) @ np.diagonal(whole))
+    for start in range(0, len(upper), STRIP):
+        stop = min(start + STRIP, len(upper))
+        corner = np.triu(upper[start:stop, start:stop]) * whole[start:stop, start:stop]
+        total += 2 * float(corner.sum() + np.einsum("ij,ij->", upper[start:stop, stop:], whole[start:stop, stop:]))
+    return total
 
 
 def _noise(model: Model, design: Design, diagonal: Float[np.ndarray, " N"]) -> Float[np.ndarray, " N"]:

@@ -97,14 +97,14 @@ class Gram:
             window = self._tasks.get(term.kernel.task, slice(0, 0))
         rows = window.stop - window.start
         block, pull_scalar = self._scalar_block(scalar, window)
-        _add_tiles(result[window, window], block, _pieces({0: slice(0, rows)}, compiled_gram.bucket(rows)))
+        _add_tiles(result[window, window], block, _pieces({0: slice(0, rows)}, _windows(block, rows)))
         structure = jax.tree.structure(term)
         return lambda cotangent: jax.tree.unflatten(structure, pull_scalar(cotangent[window, window]))
 
     def _add_separable(self, result: np.ndarray, term: SteinKernel) -> Pull:
         """Add B_tt' k_0, piece by piece."""
-        pieces = self._pieces
         block, pull_scalar = self._scalar_block(with_kernel(term, term.kernel.kernel), slice(0, self.size))
+        pieces = _pieces(self._tasks, _windows(block, self.size))
         b = np.asarray(compiled_gram.matrix(term.kernel.coregionalization))
         _add_tiles(result, block, pieces, b)
 
@@ -133,10 +133,6 @@ class Gram:
     def _tasks(self) -> dict[int, slice]:
         tasks, starts, counts = np.unique(self.side.task, return_index=True, return_counts=True)
         return {int(t): slice(int(i), int(i + n)) for t, i, n in zip(tasks, starts, counts, strict=True)}
-
-    @cached_property
-    def _pieces(self) -> list[_Piece]:
-        return _pieces(self._tasks, compiled_gram.bucket(self.size))
 
     @cached_property
     def _parts(self) -> dict[tuple[int, int], Side]:
@@ -182,10 +178,15 @@ class _Piece(NamedTuple):
         return self.outside[0] == self.outside[1]
 
 
-def _pieces(tasks: dict[int, slice], padded_size: int) -> list[_Piece]:
+def _windows(block: np.ndarray, rows: int) -> list[tuple[slice, slice]]:
+    """Where the tiles of a block lie: one is the whole, several are those of a padded size."""
+    return [(slice(0, rows),) * 2] if len(block) == 1 else compiled_gram.windows(compiled_gram.bucket(rows))
+
+
+def _pieces(tasks: dict[int, slice], windows: list[tuple[slice, slice]]) -> list[_Piece]:
     """All pieces on and above the diagonal, rows sorted by task."""
     pieces = []
-    for tile, (rows, columns) in enumerate(compiled_gram.windows(padded_size)):
+    for tile, (rows, columns) in enumerate(windows):
         for t, mine in _overlaps(tasks, rows):
             for u, theirs in _overlaps(tasks, columns):
                 if mine.start <= theirs.start:

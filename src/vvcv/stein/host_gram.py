@@ -1,18 +1,19 @@
-"""Small Gram matrices of radial kernels in plain NumPy: there, compiled code would spend its time on being called.
+"""Gram matrices of radial kernels in plain NumPy, strip by strip of rows: nothing to compile, little to call.
 
-The first-order formula of `kernels.radial_stein` for a side with itself, and its derivative by hand: with W = dL/dk0,
+The first-order formula of `kernels.radial_stein` between rows and columns, and its derivative by hand: with W = dL/dk0,
 
     dL/ds = W (phi' inner + 2 phi'' (pull - tr(M Lam)) - 4 phi''' q2),   dL/dinner = W phi,
     dL/dpull = 2 W phi',   dL/dq2 = -4 W phi'',   s = sum_r lam_r delta_r^2,   q2 = sum_r a_r lam_r^2 delta_r^2,
     pull = sum_r a_r lam_r delta_r (s_y - s_x)_r,   inner = sum_r a_r s_xr s_yr,
 
-and sums over pairs of weights times delta_r^2 or delta_r (s_y - s_x)_r are matrix products again.
+and sums over pairs of weights times delta_r^2 or delta_r (s_y - s_x)_r are matrix products again. A strip reaches from
+its diagonal to the right: of a symmetric matrix only what lies on and above the diagonal is formed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float
@@ -21,8 +22,11 @@ from ..kernels import Matern, Side, SquaredExponential
 from ..kernels.radial_stein import COINCIDENT
 from .kernel import SteinKernel
 
-#: Rows up to which calling compiled code takes longer than it saves.
-MOST_ROWS = 256
+#: Rows up to which compiling takes longer than it saves.
+MOST_ROWS = 2048
+
+#: Entries of a strip: a few arrays of this size stay in the processor's cache.
+STRIP_ENTRIES = 65_536
 
 Pull = Callable[[np.ndarray], list[np.ndarray]]
 
@@ -33,54 +37,110 @@ def serves(term: SteinKernel, rows: int) -> bool:
 
 
 def block_and_pullback(term: SteinKernel, side: Side) -> tuple[Float[np.ndarray, "n n"], Pull]:
-    """The symmetric block, and the map from a cotangent (upper triangle read) to the gradient's leaves."""
-    x, scores = side.points, side.scores
-    axes = np.ones(x.shape[1]) if term.log_axes is None else np.exp(term.log_axes) * np.ones(x.shape[1])
-    lam = np.exp(-2 * term.kernel.log_lengthscale) * np.ones(x.shape[1])
-    s, norms = _squares(x, lam)
-    coincident = s <= COINCIDENT * norms
-    s[coincident] = 0.0
-    q2, _ = _squares(x, axes * lam**2)
-    q2[coincident] = 0.0
-    along = np.sum(x * scores * (axes * lam), axis=1)
-    mixed = (x * (axes * lam)) @ scores.T
-    pull = mixed + mixed.T - along[:, None] - (along + np.sum(axes * lam))
-    inner = (scores * axes) @ scores.T
-    phi = type(term.kernel).profiles(term.kernel, 4, s)  # a method bound to an equinox module takes 50 us to make
+    """The block on and above its diagonal, and the map from a cotangent (its upper triangle) to the gradient's leaves."""
+    n, d = side.points.shape
+    axes = np.ones(d) if term.log_axes is None else np.exp(term.log_axes) * np.ones(d)
+    lam = np.exp(-2 * term.kernel.log_lengthscale) * np.ones(d)
+    strips = list(_strips(n))
+    parts = (_Strip.of(term, axes, lam, side, start, stop) for start, stop in strips)
+    kept = list(parts) if len(strips) == 1 else None  # of a small matrix; of a large one they are formed again
+    result = np.zeros((n, n))
+    for (start, stop), part in zip(strips, kept or parts, strict=True):
+        result[start:stop, start:] = part.block()
 
     def pullback(cotangent: Float[np.ndarray, "n n"]) -> list[np.ndarray]:
-        weights = np.triu(2 * cotangent, 1)
-        np.fill_diagonal(weights, np.diagonal(cotangent))
-        by_s = weights * (phi[1] * inner + 2 * phi[2] * pull - 4 * phi[3] * q2)
-        by_q2 = -4 * weights * phi[2]
-        by_s[coincident] = by_q2[coincident] = 0.0
-        by_pull = 2 * weights * phi[1]
-        of_q2, of_pull = _pair_squares(by_q2, x), _pair_products(by_pull, x, scores) - np.sum(by_pull)
-        by_lam = _pair_squares(by_s, x) + axes * of_pull + 2 * axes * lam * of_q2
-        by_axes = np.sum(scores * ((weights * phi[0]) @ scores), axis=0) + lam * of_pull + lam**2 * of_q2
+        by_lam, by_axes = np.zeros(d), np.zeros(d)
+        for k, (start, stop) in enumerate(strips):
+            part = kept[k] if kept else _Strip.of(term, axes, lam, side, start, stop)
+            of_lam, of_axes = part.pull(_twice_above(cotangent[start:stop, start:]), axes, lam)
+            by_lam += of_lam
+            by_axes += of_axes
         gradients = [_like(term.kernel.log_lengthscale, -2 * lam * by_lam)]
         return gradients if term.log_axes is None else [*gradients, _like(term.log_axes, axes * by_axes)]
 
-    return phi[0] * inner + 2 * phi[1] * pull - 4 * phi[2] * q2, pullback
+    return result, pullback
 
 
-def _squares(x: np.ndarray, weights: np.ndarray) -> tuple[Float[np.ndarray, "n n"], Float[np.ndarray, "n n"]]:
-    """sum_r weights_r (x_ir - x_jr)^2, and the sum of the two squared norms in it, which scales its rounding."""
+class _Strip(NamedTuple):
+    """Everything the formula needs between some rows and all rows from the first of them on."""
+
+    x: Float[np.ndarray, "m d"]
+    s_x: Float[np.ndarray, "m d"]
+    y: Float[np.ndarray, "k d"]
+    s_y: Float[np.ndarray, "k d"]
+    coincident: Any
+    q2: Float[np.ndarray, "m k"]
+    pull_term: Float[np.ndarray, "m k"]
+    inner: Float[np.ndarray, "m k"]
+    phi: list[Float[np.ndarray, "m k"]]
+
+    @classmethod
+    def of(cls, term: SteinKernel, axes: np.ndarray, lam: np.ndarray, side: Side, start: int, stop: int) -> _Strip:
+        x, s_x, y, s_y = side.points[start:stop], side.scores[start:stop], side.points[start:], side.scores[start:]
+        s, norms = _squares(x, y, lam)
+        coincident = s <= COINCIDENT * norms
+        s[coincident] = 0.0
+        q2, _ = _squares(x, y, axes * lam**2)
+        q2[coincident] = 0.0
+        weights = axes * lam
+        pull = (x * weights) @ s_y.T
+        pull += (s_x * weights) @ y.T
+        pull -= np.sum(x * s_x * weights, axis=1)[:, None]
+        pull -= np.sum(y * s_y * weights, axis=1) + np.sum(weights)
+        phi = type(term.kernel).profiles(term.kernel, 4, s)  # a method bound to an equinox module takes 50 us to make
+        return cls(x, s_x, y, s_y, coincident, q2, pull, (s_x * axes) @ s_y.T, phi)
+
+    def block(self) -> Float[np.ndarray, "m k"]:
+        return self.phi[0] * self.inner + 2 * self.phi[1] * self.pull_term - 4 * self.phi[2] * self.q2
+
+    def pull(
+        self, weights: Float[np.ndarray, "m k"], axes: np.ndarray, lam: np.ndarray
+    ) -> tuple[Float[np.ndarray, " d"], Float[np.ndarray, " d"]]:
+        """The gradient in Lam and in M."""
+        phi = self.phi
+        by_s = weights * (phi[1] * self.inner + 2 * phi[2] * self.pull_term - 4 * phi[3] * self.q2)
+        by_q2 = -4 * weights * phi[2]
+        by_s[self.coincident] = by_q2[self.coincident] = 0.0
+        by_pull = 2 * weights * phi[1]
+        of_q2, of_pull = self._pair_squares(by_q2), self._pair_products(by_pull) - np.sum(by_pull)
+        by_lam = self._pair_squares(by_s) + axes * of_pull + 2 * axes * lam * of_q2
+        by_axes = np.sum(self.s_x * ((weights * phi[0]) @ self.s_y), axis=0) + lam * of_pull + lam**2 * of_q2
+        return by_lam, by_axes
+
+    def _pair_squares(self, weights: Float[np.ndarray, "m k"]) -> Float[np.ndarray, " d"]:
+        """sum_ij weights_ij (x_ir - y_jr)^2 for every r."""
+        alone = weights.sum(axis=1) @ self.x**2 + weights.sum(axis=0) @ self.y**2
+        return alone - 2 * np.sum(self.x * (weights @ self.y), axis=0)
+
+    def _pair_products(self, weights: Float[np.ndarray, "m k"]) -> Float[np.ndarray, " d"]:
+        """sum_ij weights_ij (x_ir - y_jr) (s_yjr - s_xir) for every r."""
+        alone = weights.sum(axis=1) @ (self.x * self.s_x) + weights.sum(axis=0) @ (self.y * self.s_y)
+        return np.sum(self.x * (weights @ self.s_y) + self.s_x * (weights @ self.y), axis=0) - alone
+
+
+def _strips(n: int) -> Iterator[tuple[int, int]]:
+    """First and last row of strips of about the same number of entries."""
+    start = 0
+    while start < n:
+        stop = min(n, start + max(STRIP_ENTRIES // (n - start), 32))
+        yield start, stop
+        start = stop
+
+
+def _twice_above(cotangent: Float[np.ndarray, "m k"]) -> Float[np.ndarray, "m k"]:
+    """A strip of a symmetric cotangent whose entries above the diagonal stand for two, those below for none."""
+    rows = len(cotangent)
+    weights = 2 * cotangent
+    weights[:, :rows] = np.triu(weights[:, :rows], 1)
+    weights[np.arange(rows), np.arange(rows)] = np.diagonal(cotangent)
+    return weights
+
+
+def _squares(x: np.ndarray, y: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """sum_r weights_r (x_ir - y_jr)^2, and the sum of the two squared norms in it, which scales its rounding."""
     weighted = x * weights
-    norm = np.sum(weighted * x, axis=1)
-    norms = norm[:, None] + norm
-    return norms - 2 * (weighted @ x.T), norms
-
-
-def _pair_squares(weights: Float[np.ndarray, "n n"], x: Float[np.ndarray, "n d"]) -> Float[np.ndarray, " d"]:
-    """sum_ij weights_ij (x_ir - x_jr)^2 for every r."""
-    return (weights.sum(axis=0) + weights.sum(axis=1)) @ x**2 - 2 * np.sum(x * (weights @ x), axis=0)
-
-
-def _pair_products(weights: np.ndarray, x: np.ndarray, scores: np.ndarray) -> Float[np.ndarray, " d"]:
-    """sum_ij weights_ij (x_ir - x_jr) (scores_jr - scores_ir) for every r."""
-    alone = (weights.sum(axis=0) + weights.sum(axis=1)) @ (x * scores)
-    return np.sum(x * (weights @ scores) + scores * (weights @ x), axis=0) - alone
+    norms = np.sum(weighted * x, axis=1)[:, None] + np.sum(y * y * weights, axis=1)
+    return norms - 2 * (weighted @ y.T), norms
 
 
 def _like(parameter: Any, gradient: Float[np.ndarray, " d"]) -> np.ndarray:

@@ -44,7 +44,7 @@ PARTS_STARTS = (1e-6, 1e-2)
 FIRST_LOOK, FROM_NOTHING, FROM_NEIGHBOUR, ON_MORE_ROWS = 20, 80, 25, 12
 
 #: Rows on which models are first looked for.
-COARSE_ROWS = 300
+COARSE_ROWS = 256
 
 #: First looks that are followed.
 MOST_FOLLOWED = 2
