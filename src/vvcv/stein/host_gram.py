@@ -37,7 +37,7 @@ def serves(term: SteinKernel, rows: int) -> bool:
 
 
 def block_and_pullback(term: SteinKernel, side: Side) -> tuple[Float[np.ndarray, "n n"], Pull]:
-    """The block on and above its diagonal, and the map from a cotangent (its upper triangle) to the gradient's leaves."""
+    """The block on and above its diagonal, and the map from a cotangent's upper triangle to the gradient's leaves."""
     n, d = side.points.shape
     axes = np.ones(d) if term.log_axes is None else np.exp(term.log_axes) * np.ones(d)
     lam = np.exp(-2 * term.kernel.log_lengthscale) * np.ones(d)
