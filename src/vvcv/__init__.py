@@ -32,16 +32,17 @@ if TYPE_CHECKING:
     from .checks import check
     from .data.unconstrain import unconstrain
     from .estimation.storage import load
-    from .paper.fit import Fit, fit
+    from .paper.fitting import fit
+    from .paper.result import Fit
     from .thermodynamic import Evidence, evidence
 
 #: Names that an estimate does not need, imported when first used: optax alone takes as long as everything else.
 _LATER = {
     "Evidence": ".thermodynamic",
-    "Fit": ".paper.fit",
+    "Fit": ".paper.result",
     "check": ".checks",
     "evidence": ".thermodynamic",
-    "fit": ".paper.fit",
+    "fit": ".paper.fitting",
     "load": ".estimation.storage",
     "unconstrain": ".data.unconstrain",
 }

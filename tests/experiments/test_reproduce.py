@@ -23,7 +23,7 @@ from vvcv.experiments.paper_methods import PaperVariate
 from vvcv.experiments.runner import reproduce
 from vvcv.experiments.tables import deviation
 from vvcv.kernels import SquaredExponential
-from vvcv.paper.fit import fit
+from vvcv.paper import fit
 from vvcv.paper.stochastic import BlockCoordinateDescent
 
 FAST = ["mc", "cf_paper"]

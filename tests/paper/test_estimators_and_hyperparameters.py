@@ -6,9 +6,9 @@ import pytest
 
 from vvcv.data import Task, Tasks
 from vvcv.kernels import Side, SquaredExponential
+from vvcv.paper import Exact, fit
 from vvcv.paper.cross_validation import cross_validate, median_heuristic
 from vvcv.paper.estimators import CrossFit, Split
-from vvcv.paper.fit import Exact, fit
 from vvcv.paper.marginal_likelihood import (
     MarginalLikelihood,
     MiniBatchMarginalLikelihood,
@@ -58,7 +58,7 @@ def test_cross_fitting_uses_every_row_once_with_a_variate_that_has_not_seen_it()
         seen.append(part)
         return fit(part, PolynomialVariate(1), Exact(0.0))
 
-    CrossFit(4)(tasks, fit_part)
+    CrossFit(4).estimate(tasks, fit_part)
     for fold in seen[:4]:
         assert fold.sizes == (18, 18)
     assert seen[4] is tasks
@@ -107,7 +107,7 @@ def test_mini_batch_likelihood_moves_towards_better_hyperparameters():
 def test_cross_validation_prefers_the_variate_that_predicts():
     candidates = {str(l): (KernelVariate(SquaredExponential(l)), Exact(1e-3)) for l in (0.05, 1.5)}
     chosen = cross_validate(draw(4), candidates, count=4)
-    assert chosen.best == "1.5" and chosen.scores["1.5"] < 0.1 * chosen.scores["0.05"]
+    assert chosen.best == "1.5" and chosen.objectives["1.5"] < 0.1 * chosen.objectives["0.05"]
 
 
 def test_median_heuristic_is_the_median_distance_and_refuses_one_point():

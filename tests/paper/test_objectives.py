@@ -5,7 +5,7 @@ import pytest
 
 from vvcv.data import Task, Tasks
 from vvcv.kernels import SquaredExponential
-from vvcv.paper.fit import Exact, fit
+from vvcv.paper import Exact, fit
 from vvcv.paper.objective import (
     MarkovChainVariance,
     Variance,

@@ -6,9 +6,8 @@ import pytest
 
 from vvcv.data import Task, Tasks
 from vvcv.kernels import SquaredExponential
-from vvcv.paper import descent, loop
+from vvcv.paper import Exact, descent, fit, fit_replications, loop
 from vvcv.paper.batches import make_batches
-from vvcv.paper.fit import Exact, fit, fit_replications
 from vvcv.paper.objective import MarkovChainVariance, Variance
 from vvcv.paper.stochastic import BlockCoordinateDescent, StochasticOptimisation
 from vvcv.paper.variates import KernelVariate, PolynomialVariate

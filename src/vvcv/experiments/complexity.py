@@ -13,7 +13,8 @@ import numpy as np
 
 from ..data import Task, Tasks
 from ..kernels import SquaredExponential
-from ..paper.fit import Exact, fit
+from ..paper.exact import Exact
+from ..paper.fitting import fit
 from ..paper.stochastic import BlockCoordinateDescent, StochasticOptimisation
 from ..paper.variates import KernelVariate
 from ..report import pyplot

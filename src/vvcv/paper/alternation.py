@@ -16,8 +16,10 @@ from jaxtyping import Float
 from scipy.linalg import cho_factor, cho_solve
 
 from ..runtime.precision import float64
-from .closed_form import joint_solution, reduced_space
+from .closed_form import joint_solution
 from .problem import Problem
+from .result import Fit, Path
+from .selection import Seed, Selection
 
 
 class Alternated(NamedTuple):
@@ -32,7 +34,7 @@ class Alternated(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Alternation:
+class Alternation(Selection):
     """Alternate exact minimisers of L_vv over theta and beta, and of Lbar_vv over B with `learn_b`.
 
     `accelerate` extrapolates the sweeps of theta and beta; without it they are the paper's, and slow at small lambda.
@@ -43,6 +45,13 @@ class Alternation:
     accelerate: bool = True
     tolerance: float = 1e-13
     sweeps: int = 10_000
+
+    def select(self, problem: Problem, seed: Seed = 0) -> Fit:
+        """Sweeps until they come to rest; nothing is random."""
+        end = (alternate_with_b if self.learn_b else alternate_means)(problem, self)
+        path = Path(end.betas[:, : len(problem.tasks)], end.objectives, end.matrices, None)
+        spread = joint_solution(problem, self.regularization, "rkhs", end.b).jackknife
+        return Fit.of(problem, end.theta, end.beta, end.b, float(end.objectives[-1]), spread, path)
 
 
 def alternate_means(problem: Problem, settings: Alternation) -> Alternated:
@@ -105,7 +114,7 @@ def best_b(
 
     The objective is a strongly convex quadratic in B: accelerated gradient steps, each projected on the cone.
     """
-    task, gram = problem.tasks.task, np.asarray(reduced_space(problem).gram)
+    task, gram = problem.tasks.task, problem.space.scalar_gram()
     tasks = len(problem.tasks)
     indicator = np.eye(tasks)[task]
     heights = gram @ (theta[:, None] * indicator)
@@ -137,7 +146,8 @@ def _project(b: np.ndarray) -> np.ndarray:
 
 @float64
 def _reduced_gram(problem: Problem, b: np.ndarray) -> Float[np.ndarray, "N N"]:
-    return np.asarray(reduced_space(problem).expand(b))
+    problem.space.scalar_gram()
+    return np.asarray(problem.space.expand(b))
 
 
 def _pace(history: list[tuple[np.ndarray, np.ndarray]]) -> float:

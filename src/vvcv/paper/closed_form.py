@@ -15,13 +15,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from jaxtyping import Float
-from scipy.linalg import LinAlgError, cholesky, lstsq, solve
+from scipy.linalg import LinAlgError, cholesky, solve
 
 from ..linear_system.dense import DenseSystem
 from ..runtime.precision import float64
 from .objective import Objective, Variance
 from .problem import Problem
-from .variates import LinearSpace, Penalty, ReducedSpace
+from .variates import Dual, Penalty
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,19 +49,18 @@ def joint_solution(
     objective: Objective | None = None,
 ) -> LinearSolution:
     """theta and beta that minimise L_vv together, for a fixed B (paper, eq. 8; Theorem 4.1 with beta optimal too)."""
-    space = linear_space(problem)
+    space = problem.space_with(penalty)
     b = problem.b if b is None else b
-    psi = np.asarray(space.expand(b))
     precision = (objective or Variance()).precision(problem.chains)
-    if penalty == "rkhs" and isinstance(space, ReducedSpace):
+    if penalty == "rkhs":
         _check_regularization(regularization)
-        solution = _dual(psi, None, precision, problem, regularization)
-    elif penalty == "rkhs":
-        solution = _from_root(psi, np.asarray(space.inner(b)), precision, problem, regularization)
-    elif psi.shape[1] <= psi.shape[0] or regularization == 0:
-        solution = _primal(psi, precision, problem, regularization)
+        solution = _dual(space.dual(b), precision, problem, regularization)
     else:
-        solution = _dual(psi @ psi.T, psi, precision, problem, regularization)
+        psi = np.asarray(space.expand(b))
+        if psi.shape[1] <= psi.shape[0] or regularization == 0:
+            solution = _primal(psi, precision, problem, regularization)
+        else:
+            solution = _dual(Dual(psi @ psi.T, lambda w: psi.T @ w), precision, problem, regularization)
     return replace(solution, theta=solution.theta.reshape(space.initial().shape))
 
 
@@ -75,16 +74,11 @@ def coefficients_given_means(
     Reduced:  (K0 + lambda diag(m_t)) c = f - beta, which gives the same function.
     """
     _check_regularization(regularization)
-    space = linear_space(problem)
-    b = problem.b if b is None else b
-    psi, target = np.asarray(space.expand(b)), problem.values - problem.columns @ beta
-    precision = Variance().precision(problem.chains)
-    if isinstance(space, ReducedSpace):
-        return solve(psi + regularization * np.diag(1 / precision), target, assume_a="pos")
-    system = (psi.T * precision) @ psi + regularization * np.asarray(space.inner(b))
-    # Where K_0 is only semi-definite (repeated points, singular B) all solutions give one function: take the shortest.
-    theta = lstsq(system, (psi.T * precision) @ target, cond=1e-15)[0]
-    return theta.reshape(space.initial().shape)
+    space = problem.space_with("rkhs")
+    dual = space.dual(problem.b if b is None else b)
+    noise = regularization / Variance().precision(problem.chains)
+    weights = solve(dual.gram + np.diag(noise), problem.values - problem.columns @ beta, assume_a="pos")
+    return dual.coefficients(weights).reshape(space.initial().shape)
 
 
 @float64
@@ -96,47 +90,24 @@ def best_means(problem: Problem, theta: np.ndarray, b: np.ndarray | None = None)
     return np.bincount(task, weights=remainder) / np.bincount(task)
 
 
-def linear_space(problem: Problem) -> LinearSpace:
-    """The problem's space, which must be linear for closed forms."""
-    if not isinstance(problem.space, LinearSpace):
-        raise ValueError(
-            f"Closed forms need a variate that is linear in its coefficients, but {type(problem.variate).__name__} is "
-            "not. Use StochasticOptimisation."
-        )
-    return problem.space
-
-
-def reduced_space(problem: Problem) -> ReducedSpace:
-    """The problem's space with one scalar per observation, on which exact steps for B work."""
-    space = linear_space(problem)
-    if not isinstance(space, ReducedSpace):
-        raise ValueError(
-            f"Exact steps for B work on one scalar per observation, but the variate has a {type(space).__name__}. "
-            'Use KernelVariate with parametrization="reduced"; the minimiser is the same function.'
-        )
-    return space
-
-
-def _dual(
-    gram: np.ndarray, psi: np.ndarray | None, precision: np.ndarray, problem: Problem, lam: float
-) -> LinearSolution:
-    """N unknowns, one factorisation of W; theta is W's own coefficients, or Psi' times them."""
+def _dual(dual: Dual, precision: np.ndarray, problem: Problem, lam: float) -> LinearSolution:
+    """N unknowns, one factorisation of W."""
     noise = np.diag(1 / precision) if precision.ndim == 1 else np.linalg.inv(precision)
     try:
-        system = DenseSystem(gram + lam * noise, problem.columns, problem.values)
+        system = DenseSystem(dual.gram + lam * noise, problem.columns, problem.values)
     except LinAlgError:
         raise ValueError(
             f"K_0 + lambda diag(m_t) must be positive definite, but is not at lambda = {lam:g} within rounding. "
             "Increase the regularization, or remove points that nearly coincide."
         ) from None
     weights = system.weights
-    theta = weights if psi is None else psi.T @ weights
 
     def influence():
-        solved = solve(gram + lam * noise, problem.columns, assume_a="pos")
+        solved = solve(dual.gram + lam * noise, problem.columns, assume_a="pos")
         return system.covariance @ solved.T, system.leave_one_out()[0]
 
-    return LinearSolution(theta, system.coefficients, lam * float(problem.values @ weights), influence)
+    value = lam * float(problem.values @ weights)
+    return LinearSolution(dual.coefficients(weights), system.coefficients, value, influence)
 
 
 def _primal(psi: np.ndarray, precision: np.ndarray, problem: Problem, lam: float) -> LinearSolution:
@@ -156,19 +127,6 @@ def _primal(psi: np.ndarray, precision: np.ndarray, problem: Problem, lam: float
     value = float(weighted + lam * np.sum(fitted[columns:] ** 2))
     left_out = residual / np.maximum(1 - leverage, 1e-12)
     return LinearSolution(fitted[columns:], fitted[:columns], value, lambda: (inverse[:columns], left_out))
-
-
-def _from_root(
-    psi: np.ndarray, inner: np.ndarray, precision: np.ndarray, problem: Problem, lam: float
-) -> LinearSolution:
-    """The RKHS norm in the paper's parametrisation: change to coordinates in which it is Euclidean."""
-    values, vectors = np.linalg.eigh(inner)
-    kept = values > 1e-13 * values[-1]
-    root = vectors[:, kept] / np.sqrt(values[kept])
-    _check_regularization(lam)
-    moved = psi @ root
-    solution = _dual(moved @ moved.T, moved, precision, problem, lam)
-    return replace(solution, theta=root @ solution.theta)
 
 
 def _check_regularization(lam: float) -> None:

@@ -16,8 +16,10 @@ import numpy as np
 from jaxtyping import Float
 
 from ..runtime.precision import float64
-from .closed_form import joint_solution, reduced_space
+from .closed_form import joint_solution
 from .problem import Problem
+from .result import Fit, Path
+from .selection import Seed, Selection
 
 
 class ConvexPath(NamedTuple):
@@ -33,7 +35,7 @@ class ConvexPath(NamedTuple):
 
 
 @dataclass(frozen=True)
-class ConvexSequence:
+class ConvexSequence(Selection):
     """Settings of the sequence: delta falls by `shrink` from `delta` (relative to B's own scale) to `smallest`."""
 
     regularization: float = 1e-3
@@ -50,11 +52,18 @@ class ConvexSequence:
                 f"shrink = {self.shrink}, smallest = {self.smallest}, delta = {self.delta}."
             )
 
+    def select(self, problem: Problem, seed: Seed = 0) -> Fit:
+        """The end of the sequence; nothing is random."""
+        end = convex_sequence(problem, self)
+        path = Path(end.betas[:, : len(problem.tasks)], end.objectives, end.matrices, None)
+        spread = joint_solution(problem, self.regularization, "rkhs", end.b).jackknife
+        return Fit.of(problem, end.theta, end.beta, end.b, float(end.objectives[-1]), spread, path)
+
 
 @float64
 def convex_sequence(problem: Problem, settings: ConvexSequence) -> ConvexPath:
     """Minimise Lbar_delta for each delta in turn, each from the minimiser of the one before."""
-    lam, gram = settings.regularization, np.asarray(reduced_space(problem).gram)
+    lam, gram = settings.regularization, problem.space.scalar_gram()
     indicator = np.eye(len(problem.tasks))[problem.tasks.task]
     b = _start(problem)
     delta = settings.delta * float(np.sqrt(2 * np.trace(b @ b @ b) / (lam * len(b))))

@@ -1,6 +1,6 @@
 """What is done with a control variate (paper, section 2, "The CV Estimator"): beta, split, cross-fitting.
 
-    beta        all data for the fit, n = 0: the fitted intercept; biased, and the most accurate when g fits well
+    Intercept   all data for the fit, n = 0: the fitted beta; biased, and the most accurate when g fits well
     Split       fit on m rows, average f - g over the other n: unbiased for independent samples
     CrossFit    k folds, f - g of each with the variate fitted on the others: unbiased, and uses every row
 
@@ -9,6 +9,7 @@ All are estimates of Pi_t[f_t] = Pi_t[f_t - g_t].
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -17,14 +18,31 @@ import numpy as np
 from jaxtyping import Float
 
 from ..data import Tasks
-from .fit import Fit
+from .result import Fit
 from .splits import folds, hold_out
 
 FitPart = Callable[[Tasks], Fit]
 
 
+class Estimator(ABC):
+    """A way to use a control variate: `estimate(tasks, fit_part)`, where fit_part fits any part of the data."""
+
+    @abstractmethod
+    def estimate(self, tasks: Tasks, fit_part: FitPart) -> Fit:
+        """Means and their covariance, with the control variate that gave them."""
+
+
 @dataclass(frozen=True)
-class Split:
+class Intercept(Estimator):
+    """beta of a fit to all data."""
+
+    def estimate(self, tasks: Tasks, fit_part: FitPart) -> Fit:
+        """The fit as it is."""
+        return fit_part(tasks)
+
+
+@dataclass(frozen=True)
+class Split(Estimator):
     """Fit on a fraction of every task, average the remainder f - g over the rest.
 
     >>> Split(0.5).fraction
@@ -34,20 +52,22 @@ class Split:
     fraction: float = 0.5
     seed: int | jax.Array = 0
 
-    def __call__(self, tasks: Tasks, fit_part: FitPart) -> Fit:
+    def estimate(self, tasks: Tasks, fit_part: FitPart) -> Fit:
+        """Fit on one part, average over the other."""
         chosen, rest = hold_out(tasks, 1 - self.fraction, self.seed)
         result = fit_part(chosen)
         return _averaged(result, result.remainder(rest), rest)
 
 
 @dataclass(frozen=True)
-class CrossFit:
+class CrossFit(Estimator):
     """k-fold cross-fitting: every row is averaged with a control variate that has not seen it."""
 
     folds: int = 5
     seed: int | jax.Array = 0
 
-    def __call__(self, tasks: Tasks, fit_part: FitPart) -> Fit:
+    def estimate(self, tasks: Tasks, fit_part: FitPart) -> Fit:
+        """The average over all rows, and the control variate fitted to all of them."""
         remainders = [np.empty(size) for size in tasks.sizes]
         for others, fold, rows in folds(tasks, self.folds, self.seed):
             result = fit_part(others)

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float
 
-from ..kernels import Full
+from ..kernels import Coregionalization
 from .batches import Batches
 from .objective import coregionalization_penalty, j_vv
 from .variates import Penalty, Space
@@ -31,20 +31,30 @@ class Data(NamedTuple):
     values: Float[AnyArray, " N"]
 
 
+class Known(eqx.Module):
+    """A B that is not learned."""
+
+    entries: Float[AnyArray, "T T"]
+
+    def matrix(self) -> Float[AnyArray, "T T"]:
+        """B itself."""
+        return self.entries
+
+
 class Unknowns(NamedTuple):
-    """The two blocks: (theta, beta), and B (a `Full` when learned, a constant array otherwise)."""
+    """The two blocks: (theta, beta), and B, in the form whose parameters are learned or as a matrix that is known."""
 
     coefficients: tuple[Any, Float[AnyArray, " p"]]
-    b: Full | Float[AnyArray, "T T"]
+    b: Coregionalization | Known
 
 
 class State(NamedTuple):
-    """Unknowns, the optimiser's state, and the best unknowns seen with their score."""
+    """Unknowns, the optimiser's state, and the best unknowns seen with their objective."""
 
     unknowns: Unknowns
     optimizer: Any
     best: Unknowns
-    score: Float[AnyArray, ""]
+    least: Float[AnyArray, ""]
 
 
 class Rules(eqx.Module):
@@ -59,7 +69,7 @@ class Rules(eqx.Module):
     b_first: bool = eqx.field(static=True)
 
 
-def start(rules: Rules, data: Data, beta: Array, b: Full | Array) -> State:
+def start(rules: Rules, data: Data, beta: Array, b: Coregionalization | Known) -> State:
     """theta = 0, beta = the plain averages, B as given (paper, A.2)."""
     unknowns = Unknowns((data.space.initial(), beta), b)
     return State(unknowns, _init(rules, unknowns), unknowns, jnp.asarray(jnp.inf, beta.dtype))
@@ -101,11 +111,11 @@ def _epochs(rules: Rules, data: Data, held: Data | None, batches: Batches, state
             loss = jnp.mean(losses)
         unknowns, optimizer = carry
         held_out = jnp.zeros_like(loss) if held is None else _held_out(rules, held, unknowns)
-        score = loss if held is None else held_out
-        better = score < state.score
+        now = loss if held is None else held_out
+        better = now < state.least
         best = jax.tree.map(lambda new, old: jnp.where(better, new, old), unknowns, state.best)
-        path = (unknowns.coefficients[1], loss, _matrix(unknowns.b), held_out)
-        return State(unknowns, optimizer, best, jnp.where(better, score, state.score)), path
+        path = (unknowns.coefficients[1], loss, unknowns.b.matrix(), held_out)
+        return State(unknowns, optimizer, best, jnp.where(better, now, state.least)), path
 
     def advance(i: Array, carry: tuple[State, Any]):
         state, now = epoch(carry[0], scales[i], orders[i])
@@ -136,7 +146,7 @@ def _update(
 
 def batch_loss(rules: Rules, data: Data, unknowns: Unknowns, rows: Array | None, weights: Array) -> Float[AnyArray, ""]:
     """Lbar_vv on the given rows (paper, eq. 10); without the constant ||B||^2 when B is known (eq. 8)."""
-    (theta, beta), b = unknowns.coefficients, _matrix(unknowns.b)
+    (theta, beta), b = unknowns.coefficients, unknowns.b.matrix()
     columns, values, task = data.columns, data.values, data.space.task
     if rows is not None:
         columns, values, task = columns[rows], values[rows], task[rows]
@@ -147,7 +157,7 @@ def batch_loss(rules: Rules, data: Data, unknowns: Unknowns, rows: Array | None,
 
 
 def _held_out(rules: Rules, held: Data, unknowns: Unknowns) -> Float[AnyArray, ""]:
-    (theta, beta), b, task = unknowns.coefficients, _matrix(unknowns.b), held.space.task
+    (theta, beta), b, task = unknowns.coefficients, unknowns.b.matrix(), held.space.task
     residuals = held.values - held.columns @ beta - held.space.output(theta, b)
     counts = jax.ops.segment_sum(jnp.ones_like(residuals), task, num_segments=b.shape[0])
     return j_vv(residuals, task, 1 / counts[task], b.shape[0], rules.norm)
@@ -179,7 +189,3 @@ def _step(rules: Rules, block: str, gradient: Any, unknowns: Unknowns, optimizer
 
 def _moved(current: Any, updates: Any, factor: Array) -> Any:
     return jax.tree.map(lambda value, update: value + factor * update, current, updates)
-
-
-def _matrix(b: Full | Array) -> Float[AnyArray, "T T"]:
-    return b.matrix() if isinstance(b, Full) else b

@@ -25,7 +25,7 @@ from ..kernels import Kernel, Side
 from ..runtime.precision import float64
 from ..stein import SteinKernel, gram, pullback
 from .batches import make_batches, shuffled_rows
-from .stochastic import as_generator
+from .splits import as_generator
 
 
 class Chosen(NamedTuple):

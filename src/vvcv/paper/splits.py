@@ -6,7 +6,6 @@ import jax
 import numpy as np
 
 from ..data import Task, Tasks
-from .stochastic import as_generator
 
 
 def take(tasks: Tasks, rows: list[np.ndarray]) -> Tasks:
@@ -53,6 +52,15 @@ def folds(tasks: Tasks, count: int, seed: int | jax.Array) -> list[tuple[Tasks, 
         outside = [np.sort(np.concatenate(part[:k] + part[k + 1 :])) for part in parts]
         result.append((take(tasks, outside), take(tasks, inside), inside))
     return result
+
+
+def as_generator(seed: int | jax.Array) -> np.random.Generator:
+    """A generator from an integer or from a JAX key.
+
+    Rows are shuffled on the host: a sort and a generator inside the loop would only take time to compile.
+    """
+    entropy = seed if isinstance(seed, int | np.integer) else np.asarray(jax.random.key_data(seed)).ravel()
+    return np.random.default_rng(entropy)
 
 
 def _orders(tasks: Tasks, seed: int | jax.Array) -> list[np.ndarray]:

@@ -14,12 +14,14 @@ import numpy as np
 from jaxtyping import Float
 
 from ...kernels import Kernel, MatrixKernel, Side
+from ...linear_system.model import Model
 from ...stein import SteinKernel, SteinSum, gram, stein_terms
-from .space import FeatureSpace, LinearSpace, ReducedSpace
+from .space import FeatureSpace, LinearSpace, ReducedSpace, Space
+from .variate import Variate, task_matrix
 
 
 @dataclass(frozen=True, eq=False)
-class KernelVariate:
+class KernelVariate(Variate):
     """Kernel variates: a scalar kernel k (with B: K = B k), a matrix-valued kernel, or a Stein kernel ready made.
 
     `parametrization="reduced"` has one scalar per observation, `"paper"` a coefficient in R^T per point. When targets
@@ -37,6 +39,8 @@ class KernelVariate:
     parametrization: Literal["reduced", "paper"] = "reduced"
     scores: Sequence[Callable[[np.ndarray], np.ndarray]] | None = None
 
+    natural_penalty = "rkhs"
+
     def __post_init__(self) -> None:
         if self.parametrization not in ("reduced", "paper"):
             raise ValueError(f'parametrization is "reduced" or "paper", but is {self.parametrization!r}.')
@@ -53,7 +57,7 @@ class KernelVariate:
         return given if isinstance(given, SteinKernel | SteinSum) else SteinKernel(given, self.order)
 
     @property
-    def separable(self) -> bool:
+    def separable(self) -> bool:  # type: ignore[override]
         """Whether the kernel is scalar, so that B multiplies it and may be learned."""
         return all(isinstance(term.kernel, Kernel) for term in stein_terms(self.stein))
 
@@ -70,12 +74,16 @@ class KernelVariate:
         """The parametric space spanned by kernels at `centres`, seen at `rows`."""
         if self.parametrization == "reduced":
             return ReducedSpace(rows.task, gram(self.stein, rows, centres), centres.task)
+        features = np.stack([gram(self.stein, rows, column) for column in self._columns(centres, tasks)])
+        return FeatureSpace(rows.task, features, tasks=tasks)
+
+    def with_norm(self, space: Space, centres: Side, tasks: int) -> Space:
+        """The space with the inner products of its functions, which the paper's parametrisation needs for its norm."""
+        if self.parametrization == "reduced":
+            return space
         columns = self._columns(centres, tasks)
-        features = np.stack([gram(self.stein, rows, column) for column in columns])
-        products = None
-        if rows is centres:  # The norm is only asked of the space over its own centres.
-            products = np.stack([np.stack([gram(self.stein, left, right) for right in columns]) for left in columns])
-        return FeatureSpace(rows.task, features, products, tasks=tasks)
+        products = np.stack([np.stack([gram(self.stein, left, right) for right in columns]) for left in columns])
+        return space.with_products(products)
 
     def _columns(self, centres: Side, tasks: int) -> list[Side]:
         """The centres as every task sees them; one copy is enough for a scalar kernel and one target."""
@@ -92,23 +100,15 @@ class KernelVariate:
         ]
 
 
-def task_matrix(given: Any, tasks: int) -> Float[np.ndarray, "T T"]:
-    """B as an array: the identity for None, else symmetric positive semi-definite of the right size.
+class ModelVariate(KernelVariate):
+    """The kernel of a covariance model, with the model beside it; a scalar Stein kernel is the same for every task."""
 
-    >>> task_matrix(None, 2)
-    array([[1., 0.],
-           [0., 1.]])
-    """
-    if given is None:
-        return np.eye(tasks)
-    matrix = np.asarray(given.matrix() if hasattr(given, "matrix") else given, dtype=float)
-    if matrix.shape != (tasks, tasks):
-        raise ValueError(f"B must be {tasks} x {tasks}, one row per task, but has shape {matrix.shape}.")
-    if not np.isfinite(matrix).all() or not np.allclose(matrix, matrix.T):
-        raise ValueError("B must be finite and symmetric: B_tt' is a covariance between tasks.")
-    smallest = float(np.linalg.eigvalsh(matrix)[0])
-    if smallest < -1e-10 * max(float(np.abs(matrix).max()), 1e-300):
-        raise ValueError(
-            f"B must be positive semi-definite, but has the eigenvalue {smallest:g}. A covariance of tasks is."
-        )
-    return matrix
+    model: Model
+
+    def __init__(self, model: Model) -> None:
+        super().__init__(model.kernel)
+        object.__setattr__(self, "model", model)
+
+    def task_matrix(self, tasks: int) -> Float[np.ndarray, "T T"]:
+        """All ones: the kernel holds B."""
+        return np.ones((tasks, tasks))
