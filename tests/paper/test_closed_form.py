@@ -60,14 +60,18 @@ def test_general_kernel_in_both_parametrisations_agrees_with_the_separable_one(o
     general = General(lambda x, y: jnp.asarray(related) * KERNEL(x, y))
     expected = fit(one_target, KernelVariate(KERNEL, related), Exact(LAMBDA)).mean
     for parametrization in ("reduced", "paper"):
-        found = fit(one_target, KernelVariate(general, parametrization=parametrization), Exact(LAMBDA)).mean
+        found = fit(
+            one_target, KernelVariate(general, parametrization=parametrization, scores="shared"), Exact(LAMBDA)
+        ).mean
         np.testing.assert_allclose(found, expected, atol=1e-8)
 
 
 @pytest.mark.parametrize("penalty", ["rkhs", "euclidean"])
 @pytest.mark.parametrize("parametrization", ["reduced", "paper"])
 def test_joint_solution_cannot_be_improved_in_any_direction(one_target, related, penalty, parametrization):
-    problem = Problem.build(one_target, KernelVariate(KERNEL, related, parametrization=parametrization))
+    problem = Problem.build(
+        one_target, KernelVariate(KERNEL, related, parametrization=parametrization, scores="shared")
+    )
     solution = joint_solution(problem, LAMBDA, penalty)
     best = lbar(problem, solution.theta, solution.beta, related, penalty)
     assert solution.objective == pytest.approx(best, rel=1e-8)

@@ -13,6 +13,7 @@ from vvcv.paper.stochastic import BlockCoordinateDescent, StochasticOptimisation
 from vvcv.paper.variates import KernelVariate, PolynomialVariate
 
 KERNEL = SquaredExponential(1.5)
+RELATED = np.array([[1.0, 0.8], [0.8, 1.2]])
 
 
 def annealed(rate, epochs):
@@ -31,10 +32,15 @@ def replications(count, sizes=(12, 8)):
 @pytest.mark.parametrize(
     ("variate", "penalty", "regularization", "rate"),
     [
-        (KernelVariate(KERNEL, [[1.0, 0.8], [0.8, 1.2]]), "euclidean", 1e-2, 0.3),
-        (KernelVariate(SquaredExponential(0.5), [[1.0, 0.8], [0.8, 1.2]]), "rkhs", 1e-1, 0.1),
-        (KernelVariate(KERNEL, [[1.0, 0.8], [0.8, 1.2]], parametrization="paper"), "euclidean", 1e-2, 0.1),
-        (PolynomialVariate(2, coregionalization=[[1.0, 0.8], [0.8, 1.2]]), "euclidean", 1e-3, 0.3),
+        (KernelVariate(KERNEL, RELATED), "euclidean", 1e-2, 0.3),
+        (KernelVariate(SquaredExponential(0.5), RELATED), "rkhs", 1e-1, 0.1),
+        (
+            KernelVariate(KERNEL, [[1.0, 0.8], [0.8, 1.2]], parametrization="paper", scores="shared"),
+            "euclidean",
+            1e-2,
+            0.1,
+        ),
+        (PolynomialVariate(2, coregionalization=RELATED), "euclidean", 1e-3, 0.3),
     ],
     ids=["reduced kernel", "reduced kernel in its own norm", "the paper's kernel", "polynomial"],
 )
@@ -113,7 +119,7 @@ def adam_by_hand(tasks, gram, b_start, rate, rate_b, lam, epochs):
 def test_published_settings_follow_the_authors_program_step_by_step(one_target):
     from vvcv.runtime.precision import float64
 
-    variate = KernelVariate(KERNEL, 0.1 * np.eye(2), parametrization="paper")
+    variate = KernelVariate(KERNEL, 0.1 * np.eye(2), parametrization="paper", scores="shared")
     settings = BlockCoordinateDescent.as_published(
         epochs=30, batch_size=None, learning_rate=0.02, learning_rate_b=0.005, precision="float64"
     )

@@ -31,9 +31,10 @@ DECAY = 0.99
 
 @dataclass(frozen=True, eq=False)
 class PaperVariate(KernelVariate):
-    """A coefficient in R^T for each point (eq. 9)."""
+    """A coefficient in R^T for each point (eq. 9), of one target unless `scores` says otherwise."""
 
     parametrization: Any = "paper"
+    scores: Any = "shared"
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +71,7 @@ class Recipe:
     def control_variate(self, cell: Cell, tasks: Tasks, kernel: Kernel) -> KernelVariate:
         """The variate of one data set."""
         b = self.coregionalization
-        scores = None if self.scores is None else self.scores(cell, tasks)
+        scores = "shared" if self.scores is None else self.scores(cell, tasks)
         return self.variate(kernel, b(cell) if callable(b) else b, scores=scores)
 
     def kernels(self, cell: Cell, data: Sequence[Tasks], seeds: Sequence[int]) -> list[Kernel]:

@@ -31,6 +31,12 @@ class Kernel(eqx.Module):
         """The kernel at one pair of points."""
         raise NotImplementedError
 
+    def entry(
+        self, x: Float[Array, " d"], t: Int[Array, ""], y: Float[Array, " d"], u: Int[Array, ""]
+    ) -> Float[Array, ""]:
+        """K(x, y)_tu of a kernel that is the same for all tasks."""
+        return self(x, y)
+
     def has_stein(self, order: int) -> bool:
         """Whether `stein` knows a closed form for the Langevin operator of this order."""
         return False

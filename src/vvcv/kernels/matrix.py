@@ -26,6 +26,10 @@ class MatrixKernel(eqx.Module):
         """K(x, y)_tu."""
         raise NotImplementedError
 
+    def has_stein(self, order: int) -> bool:
+        """Whether a closed form is known of the whole kernel; its terms may have one."""
+        return False
+
     def __add__(self, other: MatrixKernel) -> MatrixSum:
         return MatrixSum((*_terms(self), *_terms(other)))
 

@@ -112,7 +112,8 @@ def best_b(
 ) -> Float[np.ndarray, "T T"]:
     """argmin over positive semi-definite B of Lbar_vv with theta and beta held fixed: Update_B of Algorithm 1, exactly.
 
-    The objective is a strongly convex quadratic in B: accelerated gradient steps, each projected on the cone.
+    The objective is a strongly convex quadratic in B: accelerated gradient steps, each projected on the cone. Entries
+    that the form of B does not let move (all of a Fixed one) stay.
     """
     task, gram = problem.tasks.task, problem.space.scalar_gram()
     tasks = len(problem.tasks)
@@ -130,18 +131,20 @@ def best_b(
     rates = np.linalg.eigvalsh(curvatures)
     step, ratio = 0.5 / rates.max(), np.sqrt(rates.min() / rates.max())
     momentum = (1 - ratio) / (1 + ratio)
-    b = ahead = _project(problem.b)
+    free = problem.free_entries
+    b = ahead = _project(problem.b, problem.b, free)
     for _ in range(steps):
-        moved = _project(ahead - step * gradient(ahead))
+        moved = _project(ahead - step * gradient(ahead), problem.b, free)
         if np.abs(moved - b).max() <= 1e-15 * np.abs(moved).max():
             return moved
         ahead, b = moved + momentum * (moved - b), moved
     return b
 
 
-def _project(b: np.ndarray) -> np.ndarray:
-    values, vectors = np.linalg.eigh(0.5 * (b + b.T))
-    return (vectors * np.maximum(values, 0.0)) @ vectors.T
+def _project(b: np.ndarray, start: np.ndarray, free: np.ndarray) -> np.ndarray:
+    """The nearest positive semi-definite matrix with the entries of `start` where none may move."""
+    values, vectors = np.linalg.eigh(np.where(free, 0.5 * (b + b.T), 0.0))
+    return np.where(free, (vectors * np.maximum(values, 0.0)) @ vectors.T, start)
 
 
 @float64

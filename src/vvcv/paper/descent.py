@@ -43,7 +43,7 @@ def descend(
 ) -> list[Descended]:
     """Select by stochastic optimisation on every problem at once; problems must have equal shapes."""
     _check_shapes(problems, settings)
-    rules = _rules(settings)
+    rules = _rules(settings, _learns_b(problems, settings))
     data = _stack([_data(p, settings) for p in problems])
     held_data = None if held is None else _stack([_held(p, t, settings) for p, t in zip(problems, held, strict=True)])
     batches = make_batches(problems[0].tasks.sizes, settings.batch_size)
@@ -113,24 +113,29 @@ def _stalled(path: list, patience: int) -> bool:
 def _start_objective(problem: Problem, settings: DescentSettings) -> float:
     plain = problem.values - problem.columns @ problem.plain_means
     spread = settings.objective.value(plain, problem.chains)
-    of_b = float(np.sum(problem.b**2)) if settings.learn_b else 0.0
+    of_b = float(np.sum(problem.b**2)) if _learns_b([problem], settings) else 0.0
     return spread + of_b + 1e-12 * float(np.mean(problem.values**2))
 
 
-def _rules(settings: DescentSettings) -> Rules:
+def _learns_b(problems: Sequence[Problem], settings: DescentSettings) -> bool:
+    """Whether B is learned: a form without parameters, such as Fixed, stays, and Algorithm 1 is Algorithm 2."""
+    return settings.learn_b and bool(jax.tree.leaves(problems[0].form))
+
+
+def _rules(settings: DescentSettings, learn_b: bool) -> Rules:
     return Rules(
         regularization=jnp.asarray(settings.regularization, settings.precision),
         optimizer=settings.optimizer or ADAM,
         penalty=settings.penalty,
         norm=float(settings.objective.norm),
-        learn_b=settings.learn_b,
-        shared_state=settings.shared_state,
+        learn_b=learn_b,
+        shared_state=learn_b and settings.shared_state,
         b_first=settings.b_first,
     )
 
 
 def _start_b(problem: Problem, settings: DescentSettings) -> Any:
-    return _cast(problem.form if settings.learn_b else Known(problem.b), settings)
+    return _cast(problem.form if _learns_b([problem], settings) else Known(problem.b), settings)
 
 
 def _data(problem: Problem, settings: DescentSettings) -> Data:

@@ -114,7 +114,7 @@ def _epochs(rules: Rules, data: Data, held: Data | None, batches: Batches, state
         now = loss if held is None else held_out
         better = now < state.least
         best = jax.tree.map(lambda new, old: jnp.where(better, new, old), unknowns, state.best)
-        path = (unknowns.coefficients[1], loss, unknowns.b.matrix(), held_out)
+        path = (unknowns.coefficients[1], loss, _matrix(unknowns), held_out)
         return State(unknowns, optimizer, best, jnp.where(better, now, state.least)), path
 
     def advance(i: Array, carry: tuple[State, Any]):
@@ -146,7 +146,7 @@ def _update(
 
 def batch_loss(rules: Rules, data: Data, unknowns: Unknowns, rows: Array | None, weights: Array) -> Float[AnyArray, ""]:
     """Lbar_vv on the given rows (paper, eq. 10); without the constant ||B||^2 when B is known (eq. 8)."""
-    (theta, beta), b = unknowns.coefficients, unknowns.b.matrix()
+    (theta, beta), b = unknowns.coefficients, _matrix(unknowns)
     columns, values, task = data.columns, data.values, data.space.task
     if rows is not None:
         columns, values, task = columns[rows], values[rows], task[rows]
@@ -157,7 +157,7 @@ def batch_loss(rules: Rules, data: Data, unknowns: Unknowns, rows: Array | None,
 
 
 def _held_out(rules: Rules, held: Data, unknowns: Unknowns) -> Float[AnyArray, ""]:
-    (theta, beta), b, task = unknowns.coefficients, unknowns.b.matrix(), held.space.task
+    (theta, beta), b, task = unknowns.coefficients, _matrix(unknowns), held.space.task
     residuals = held.values - held.columns @ beta - held.space.output(theta, b)
     counts = jax.ops.segment_sum(jnp.ones_like(residuals), task, num_segments=b.shape[0])
     return j_vv(residuals, task, 1 / counts[task], b.shape[0], rules.norm)
@@ -189,3 +189,8 @@ def _step(rules: Rules, block: str, gradient: Any, unknowns: Unknowns, optimizer
 
 def _moved(current: Any, updates: Any, factor: Array) -> Any:
     return jax.tree.map(lambda value, update: value + factor * update, current, updates)
+
+
+def _matrix(unknowns: Unknowns) -> Float[AnyArray, "T T"]:
+    """B at the precision of the loop: constants of its form may be finer."""
+    return unknowns.b.matrix().astype(unknowns.coefficients[1].dtype)

@@ -14,7 +14,7 @@ from typing import Any
 
 import equinox as eqx
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
 from ..data import Coordinates, Tasks, as_tasks
 from ..data.standardize import CoordinateSystem
@@ -65,6 +65,7 @@ class Problem:
     @float64
     def space(self) -> Space:
         """The variate's parametric space at the rows."""
+        self.variate.check(self.side, len(self.tasks))
         return self.variate.space(self.side, self.side, len(self.tasks))
 
     @float64
@@ -85,6 +86,12 @@ class Problem:
     def form(self) -> Coregionalization:
         """The form of B, whose parameters may be learned."""
         return self.variate.task_form(len(self.tasks))
+
+    @property
+    def free_entries(self) -> Bool[np.ndarray, "T T"]:
+        """The entries of B that exact steps may move: all, unless the variate's form of B says otherwise."""
+        given = self.variate.coregionalization
+        return given.free_entries() if isinstance(given, Coregionalization) else np.ones_like(self.b, dtype=bool)
 
     @property
     def chains(self) -> tuple[tuple[int, int], ...]:

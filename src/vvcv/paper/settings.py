@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
@@ -22,7 +22,7 @@ class DescentSettings:
     """The settings that Algorithms 1 and 2 share; `StochasticOptimisation` explains them."""
 
     epochs: int = 400
-    batch_size: int | None = 10
+    batch_size: int | Sequence[int] | None = 10
     learning_rate: Rate = 1e-2
     decay: float = 1.0
     regularization: float = 1e-5

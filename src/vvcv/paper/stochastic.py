@@ -28,11 +28,11 @@ from .splits import hold_out
 class StochasticOptimisation(DescentSettings, Selection):
     """Algorithm 2 of the paper: B stays as the variate has it.
 
-    `batch_size` counts rows over all tasks. `learning_rate` is a number (times `decay` after each epoch) or a function
-    of the epoch; `optimizer` any optax optimiser, with a learning rate of its own. `held_out` sets a fraction of every
-    task aside, and the fit stops when J_vv there has not improved for `patience` epochs. A fit whose objective
-    ends above `diverged` times its value without a control variate is refused. `interruptible` makes Ctrl-C return the
-    best state so far.
+    `batch_size` counts rows over all tasks, or those of each. `learning_rate` is a number (times `decay` after each
+    epoch) or a function of the epoch; `optimizer` any optax optimiser, with a learning rate of its own. `held_out` sets
+    a fraction of every task aside, and the fit stops when J_vv there has not improved for `patience` epochs. A fit
+    whose objective ends above `diverged` times its value without a control variate is refused. `interruptible` makes
+    Ctrl-C return the best state so far.
 
     >>> StochasticOptimisation(learning_rate=0.1, decay=0.5).rates(3)
     array([0.1  , 0.05 , 0.025])

@@ -16,6 +16,7 @@ from jaxtyping import Float
 from ...kernels import Kernel, MatrixKernel, Side
 from ...linear_system.model import Model
 from ...stein import SteinKernel, SteinSum, gram, stein_terms
+from .checks import check_symmetric
 from .space import FeatureSpace, LinearSpace, ReducedSpace, Space
 from .variate import Variate, task_matrix
 
@@ -24,8 +25,9 @@ from .variate import Variate, task_matrix
 class KernelVariate(Variate):
     """Kernel variates: a scalar kernel k (with B: K = B k), a matrix-valued kernel, or a Stein kernel ready made.
 
-    `parametrization="reduced"` has one scalar per observation, `"paper"` a coefficient in R^T per point. When targets
-    differ, the latter wants `scores`, one score function of all points per task; without them it takes one target.
+    `parametrization="reduced"` has one scalar per observation, `"paper"` a coefficient in R^T per point. The latter
+    wants the score of every task at all points: `scores`, one function per task, or "shared" for one target. Tasks on
+    the same points with the same scores have one target already.
 
     >>> from vvcv.kernels import SquaredExponential
     >>> KernelVariate(SquaredExponential(2.0), order=1).separable
@@ -37,13 +39,15 @@ class KernelVariate(Variate):
     order: int = 1
     degree: int = 0
     parametrization: Literal["reduced", "paper"] = "reduced"
-    scores: Sequence[Callable[[np.ndarray], np.ndarray]] | None = None
+    scores: Sequence[Callable[[np.ndarray], np.ndarray]] | Literal["shared"] | None = None
 
     natural_penalty = "rkhs"
 
     def __post_init__(self) -> None:
         if self.parametrization not in ("reduced", "paper"):
             raise ValueError(f'parametrization is "reduced" or "paper", but is {self.parametrization!r}.')
+        if isinstance(self.scores, str) and self.scores != "shared":
+            raise ValueError(f'scores are one function per task, or "shared" for one target, but are {self.scores!r}.')
         if not self.separable and self.coregionalization is not None:
             raise ValueError(
                 "coregionalization belongs to a scalar kernel, but this kernel is matrix-valued and has its own "
@@ -85,12 +89,24 @@ class KernelVariate(Variate):
         products = np.stack([np.stack([gram(self.stein, left, right) for right in columns]) for left in columns])
         return space.with_products(products)
 
+    def check(self, rows: Side, tasks: int) -> None:
+        """Kernels must be symmetric, in double precision; the paper's parametrisation needs scores of all tasks."""
+        for term in stein_terms(self.stein):
+            if not term.kernel.has_stein(term.order):
+                check_symmetric(term.kernel, np.asarray(rows.points), tasks)
+        if self.parametrization == "paper" and self.scores is None and not _one_target(rows, tasks):
+            raise ValueError(
+                'parametrization="paper" needs the score of every task at the points of all tasks, but the tasks have '
+                'different points and no score functions were given. Pass scores=[score_1, ..., score_T], or "shared" '
+                'if all tasks have one target; parametrization="reduced" needs neither and gives the same function.'
+            )
+
     def _columns(self, centres: Side, tasks: int) -> list[Side]:
         """The centres as every task sees them; one copy is enough for a scalar kernel and one target."""
-        if self.scores is None and self.separable:
-            return [centres]
         count = len(centres.task)
-        if self.scores is None:
+        if self.scores is None or isinstance(self.scores, str):
+            if self.separable:
+                return [centres]
             return [Side(centres.points, centres.scores, np.full(count, u)) for u in range(tasks)]
         if len(self.scores) != tasks:
             raise ValueError(f"scores must hold one function per task, but has {len(self.scores)} for {tasks} tasks.")
@@ -112,3 +128,10 @@ class ModelVariate(KernelVariate):
     def task_matrix(self, tasks: int) -> Float[np.ndarray, "T T"]:
         """All ones: the kernel holds B."""
         return np.ones((tasks, tasks))
+
+
+def _one_target(rows: Side, tasks: int) -> bool:
+    """Whether the rows alone show one target: one task, or the same points with the same scores for all."""
+    parts = [np.asarray(rows.task) == t for t in range(tasks)]
+    both = [np.hstack([np.asarray(rows.points)[part], np.asarray(rows.scores)[part]]) for part in parts]
+    return all(np.array_equal(both[0], other) for other in both[1:])

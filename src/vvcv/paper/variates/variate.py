@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import Float
 
 from ...kernels import Coregionalization, Full, Side
+from ...runtime.precision import float64
 from .space import Penalty, Space
 
 
@@ -24,6 +25,9 @@ class Variate(ABC):
     @abstractmethod
     def space(self, rows: Side, centres: Side, tasks: int) -> Space:
         """The parametric space, seen at `rows`."""
+
+    def check(self, rows: Side, tasks: int) -> None:  # noqa: B027  (nothing to check is an answer)
+        """Raise a ValueError where what the user wrote cannot be a variate for these rows."""
 
     def with_norm(self, space: Space, centres: Side, tasks: int) -> Space:
         """The space over its own centres with all that the norm of its RKHS needs."""
@@ -40,8 +44,8 @@ class Variate(ABC):
 
     def task_form(self, tasks: int) -> Coregionalization:
         """The form of B with its parameters: what was given, or any positive definite matrix from B on."""
-        given = self.coregionalization
-        return given if isinstance(given, Coregionalization) else Full(self.task_matrix(tasks))
+        matrix, given = self.task_matrix(tasks), self.coregionalization
+        return given if isinstance(given, Coregionalization) else Full(matrix)
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +75,7 @@ def task_matrix(given: Any, tasks: int) -> Float[np.ndarray, "T T"]:
     """
     if given is None:
         return np.eye(tasks)
-    matrix = np.asarray(given.matrix() if isinstance(given, Coregionalization) else given, dtype=float)
+    matrix = np.asarray(float64(given.matrix)() if isinstance(given, Coregionalization) else given, dtype=float)
     if matrix.shape != (tasks, tasks):
         raise ValueError(f"B must be {tasks} x {tasks}, one row per task, but has shape {matrix.shape}.")
     if not np.isfinite(matrix).all() or not np.allclose(matrix, matrix.T):
