@@ -9,6 +9,7 @@ lambda A' W^-1 (y - A beta). Anderson's extrapolation finds its fixed point in a
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +18,7 @@ from scipy.linalg import cho_factor, cho_solve
 
 from ..runtime.precision import float64
 from .closed_form import joint_solution
+from .error_bars import exact_covariance
 from .problem import Problem
 from .result import Fit, Path
 from .selection import Seed, Selection
@@ -50,7 +52,8 @@ class Alternation(Selection):
         """Sweeps until they come to rest; nothing is random."""
         end = (alternate_with_b if self.learn_b else alternate_means)(problem, self)
         path = Path(end.betas[:, : len(problem.tasks)], end.objectives, end.matrices, None)
-        spread = joint_solution(problem, self.regularization, "rkhs", end.b).jackknife
+        solution = joint_solution(problem, self.regularization, "rkhs", end.b)
+        spread = partial(exact_covariance, problem, solution)
         return Fit.of(problem, end.theta, end.beta, end.b, float(end.objectives[-1]), spread, path)
 
 

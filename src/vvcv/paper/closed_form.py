@@ -10,11 +10,12 @@ and by least squares on theta itself where there are fewer features than rows, o
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from scipy.linalg import LinAlgError, cholesky, solve
 
 from ..linear_system.dense import DenseSystem
@@ -26,18 +27,20 @@ from .variates import Dual, Penalty
 
 @dataclass(frozen=True, eq=False)
 class LinearSolution:
-    """The joint minimiser; `influence` gives each value's weight in beta and its leave-one-out residual."""
+    """The joint minimiser, with what an error bar asks: the weight of every value in beta, and residuals left out."""
 
     theta: Float[np.ndarray, " ..."]
     beta: Float[np.ndarray, " p"]
     objective: float
-    influence: Callable[[], tuple[Float[np.ndarray, "p N"], Float[np.ndarray, " N"]]]
+    influence: Callable[[], Influence]
 
-    def jackknife(self) -> Float[np.ndarray, "p p"]:
-        """Covariance of beta: sum over rows of (weight of the row times its leave-one-out residual)^2."""
-        weights, left_out = self.influence()
-        spread = weights * left_out
-        return spread @ spread.T
+
+class Influence(NamedTuple):
+    """Each value's weight in beta, and residuals of values predicted without them: row by row, or block by block."""
+
+    weights: Float[np.ndarray, "p N"]
+    left_out: Float[np.ndarray, " N"]
+    blocks_left_out: Callable[[Sequence[Int[np.ndarray, " k"]]], Iterable[Float[np.ndarray, " k"]]]
 
 
 @float64
@@ -102,9 +105,12 @@ def _dual(dual: Dual, precision: np.ndarray, problem: Problem, lam: float) -> Li
         ) from None
     weights = system.weights
 
-    def influence():
+    def influence() -> Influence:
         solved = solve(dual.gram + lam * noise, problem.columns, assume_a="pos")
-        return system.covariance @ solved.T, system.leave_one_out()[0]
+        return Influence(system.covariance @ solved.T, system.leave_one_out()[0], without)
+
+    def without(blocks: Sequence[np.ndarray]) -> Iterable[np.ndarray]:
+        return (residual for residual, _ in system.leave_rows_out(blocks))
 
     value = lam * float(problem.values @ weights)
     return LinearSolution(dual.coefficients(weights), system.coefficients, value, influence)
@@ -112,21 +118,30 @@ def _dual(dual: Dual, precision: np.ndarray, problem: Problem, lam: float) -> Li
 
 def _primal(psi: np.ndarray, precision: np.ndarray, problem: Problem, lam: float) -> LinearSolution:
     """As many unknowns as columns and features: least squares, of least norm where data leave a choice."""
-    root = np.diag(np.sqrt(precision)) if precision.ndim == 1 else cholesky(precision)
-    columns = problem.columns.shape[1]
+    columns, both = problem.columns.shape[1], np.hstack([problem.columns, psi])
+    root = np.sqrt(precision) if precision.ndim == 1 else cholesky(precision)
     ridge = np.zeros((psi.shape[1], columns + psi.shape[1]))
     ridge[:, columns:] = np.sqrt(lam) * np.eye(psi.shape[1])
-    design = np.vstack([root @ np.hstack([problem.columns, psi]), ridge])
+    design = np.vstack([root[:, None] * both if root.ndim == 1 else root @ both, ridge])
     scale = np.linalg.norm(design, axis=0)
     scale = np.where(scale > 0, scale, 1.0)
-    inverse = np.linalg.pinv(design / scale, rcond=1e-13)[:, : len(psi)] @ root / scale[:, None]
+    inverse = np.linalg.pinv(design / scale, rcond=1e-13)[:, : len(psi)]
+    inverse = (inverse * root if root.ndim == 1 else inverse @ root) / scale[:, None]
     fitted = inverse @ problem.values
-    residual = problem.values - np.hstack([problem.columns, psi]) @ fitted
-    leverage = np.sum(np.hstack([problem.columns, psi]) * inverse.T, axis=1)
+    residual = problem.values - both @ fitted
+    leverage = np.sum(both * inverse.T, axis=1)
     weighted = residual @ (precision * residual if precision.ndim == 1 else precision @ residual)
     value = float(weighted + lam * np.sum(fitted[columns:] ** 2))
     left_out = residual / np.maximum(1 - leverage, 1e-12)
-    return LinearSolution(fitted[columns:], fitted[:columns], value, lambda: (inverse[:columns], left_out))
+
+    def without(blocks: Sequence[np.ndarray]) -> Iterable[np.ndarray]:
+        for rows in blocks:
+            kept = np.eye(len(rows)) - both[rows] @ inverse[:, rows]
+            yield np.linalg.lstsq(kept, residual[rows], rcond=1e-12)[0]
+
+    return LinearSolution(
+        fitted[columns:], fitted[:columns], value, lambda: Influence(inverse[:columns], left_out, without)
+    )
 
 
 def _check_regularization(lam: float) -> None:

@@ -11,6 +11,7 @@ block by block, for which the problem is convex too; a Fixed one stays.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +19,7 @@ from jaxtyping import Bool, Float
 
 from ..runtime.precision import float64
 from .closed_form import joint_solution
+from .error_bars import exact_covariance
 from .problem import Problem
 from .result import Fit, Path
 from .selection import Seed, Selection
@@ -57,7 +59,8 @@ class ConvexSequence(Selection):
         """The end of the sequence; nothing is random."""
         end = convex_sequence(problem, self)
         path = Path(end.betas[:, : len(problem.tasks)], end.objectives, end.matrices, None)
-        spread = joint_solution(problem, self.regularization, "rkhs", end.b).jackknife
+        solution = joint_solution(problem, self.regularization, "rkhs", end.b)
+        spread = partial(exact_covariance, problem, solution)
         return Fit.of(problem, end.theta, end.beta, end.b, float(end.objectives[-1]), spread, path)
 
 

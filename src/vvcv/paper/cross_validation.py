@@ -46,7 +46,8 @@ def cross_validate(
         for others, fold, _ in parts:
             fitted = fit_replications([others], variate, selection, seeds=[seed])[0]
             residual = fitted.remainder(fold) - np.repeat(fitted.mean, fold.sizes)
-            total += (objective or Variance()).value(residual, [(1, size) for size in fold.sizes]) / count
+            chains = [task.chains or (1, task.size) for task in fold]
+            total += (objective or Variance()).value(residual, chains) / count
         objectives[name] = total
     return Validated(min(objectives, key=objectives.__getitem__), objectives)
 

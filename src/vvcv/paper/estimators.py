@@ -4,7 +4,7 @@
     Split       fit on m rows, average f - g over the other n: unbiased for independent samples
     CrossFit    k folds, f - g of each with the variate fitted on the others: unbiased, and uses every row
 
-All are estimates of Pi_t[f_t] = Pi_t[f_t - g_t].
+All are estimates of Pi_t[f_t] = Pi_t[f_t - g_t]. Chains stay chains: parts are runs of neighbouring draws of each.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import numpy as np
 from jaxtyping import Float
 
 from ..data import Tasks
+from .error_bars import average_variance
 from .result import Fit
 from .splits import folds, hold_out
 
@@ -78,8 +79,8 @@ class CrossFit(Estimator):
 
 
 def _averaged(result: Fit, remainder: Float[np.ndarray, " n"], tasks: Tasks) -> Fit:
-    """Means and standard errors of an average of independent rows, task by task."""
+    """Averages of the remainder and their standard errors, task by task."""
     parts = np.split(remainder, np.cumsum(tasks.sizes)[:-1])
     mean = np.array([part.mean() for part in parts])
-    variances = np.array([np.var(part, ddof=1) / len(part) if len(part) > 1 else np.inf for part in parts])
+    variances = np.array([average_variance(part, task.chains) for part, task in zip(parts, tasks, strict=True)])
     return replace(result, mean=mean, spread=lambda: np.diag(variances))

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 
 from ..linear_system.design import Design
 from ..linear_system.model import solve
 from .closed_form import joint_solution
+from .error_bars import exact_covariance
 from .objective import Objective, Variance
 from .problem import Problem
 from .result import Fit
@@ -28,7 +30,8 @@ class Exact(Selection):
         """The joint minimiser over theta and beta; nothing is random."""
         penalty = self.penalty or problem.variate.natural_penalty
         solution = joint_solution(problem, self.regularization, penalty, objective=self.objective)
-        return Fit.of(problem, solution.theta, solution.beta, problem.b, solution.objective, solution.jackknife)
+        spread = partial(exact_covariance, problem, solution)
+        return Fit.of(problem, solution.theta, solution.beta, problem.b, solution.objective, spread)
 
 
 @dataclass(frozen=True)
