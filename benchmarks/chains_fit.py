@@ -5,7 +5,7 @@ with two integrands on every chain, sin(x_1) + x_2^2 / 2 + x_1 x_2 and exp(x_1 /
 an autocorrelation of its own. Reported for each rho and number of chains, the integrands together: coverage of two
 standard errors, and the median standard error over the root mean square error. Run from the repository:
 
-    python benchmarks/chains_fit.py [--replications 200] [--variate polynomial|kernel] [--out results/benchmarks/...]
+    python benchmarks/chains_fit.py [--replications 200] [--variate polynomial|kernel] [--out FILE]
 """
 
 from __future__ import annotations
@@ -102,8 +102,7 @@ def main() -> None:
                 rows.append(cell(options.variate, name, rho, chains, options.replications))
                 shown = {k: rows[-1][k] for k in ("estimator", "rho", "chains", "coverage", "std_error_over_rmse")}
                 print(*shown.values(), rows[-1]["rms_std_error_over_rmse"], flush=True)
-    out = options.out or Path(f"results/benchmarks/chains_fit_{options.variate}.json")
-    out.parent.mkdir(parents=True, exist_ok=True)
+    out = options.out or Path(f"benchmarks/chains_fit_{options.variate}.json")
     out.write_text(json.dumps({"rows": rows, "seconds": round(time.perf_counter() - began, 1)}, indent=1) + "\n")
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import reduce
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -26,6 +26,8 @@ class Side(NamedTuple):
 
 class Kernel(eqx.Module):
     """A positive semi-definite function k(x, y) of two points."""
+
+    relates_tasks: ClassVar[bool] = False
 
     def __call__(self, x: Float[Array, " d"], y: Float[Array, " d"]) -> Float[Array, ""]:
         """The kernel at one pair of points."""

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -19,6 +19,8 @@ from .coregionalization import Coregionalization
 
 class MatrixKernel(eqx.Module):
     """A matrix-valued kernel, read entry by entry: output t at x against output u at y."""
+
+    relates_tasks: ClassVar[bool] = True
 
     def entry(
         self, x: Float[Array, " d"], t: Int[Array, ""], y: Float[Array, " d"], u: Int[Array, ""]

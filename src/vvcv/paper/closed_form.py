@@ -63,25 +63,56 @@ def joint_solution(
         if psi.shape[1] <= psi.shape[0] or regularization == 0:
             solution = _primal(psi, precision, problem, regularization)
         else:
-            solution = _dual(Dual(psi @ psi.T, lambda w: psi.T @ w), precision, problem, regularization)
+            solution = _dual(_euclidean(psi), precision, problem, regularization)
     return replace(solution, theta=solution.theta.reshape(space.initial().shape))
 
 
 @float64
+def solution_given_means(
+    problem: Problem,
+    beta: Float[np.ndarray, " p"],
+    regularization: float,
+    penalty: Penalty = "rkhs",
+    b: Float[np.ndarray, "T T"] | None = None,
+    objective: Objective | None = None,
+) -> LinearSolution:
+    """theta of Theorem 4.1 with beta given, and as means the averages of f - g (paper, after Theorem 4.1).
+
+    N T unknowns in the paper's parametrisation, N in the reduced one, (K0 + lambda diag(m_t)) c = f - beta, which gives
+    the same function.
+    """
+    _check_regularization(regularization)
+    space = problem.space_with(penalty)
+    b = problem.b if b is None else b
+    dual = space.dual(b) if penalty == "rkhs" else _euclidean(np.asarray(space.expand(b)))
+    precision = (objective or Variance()).precision(problem.chains)
+    noise = regularization * (np.diag(1 / precision) if precision.ndim == 1 else np.linalg.inv(precision))
+    inverse, target = np.linalg.inv(dual.gram + noise), problem.values - problem.columns @ beta
+    weights = solve(dual.gram + noise, target, assume_a="pos")
+    count = len(problem.tasks)
+    mine, left = problem.columns[:, :count], problem.values - problem.columns[:, count:] @ beta[count:]
+    averages = mine.T / mine.sum(axis=0)[:, None]
+
+    def without(blocks: Sequence[np.ndarray]) -> Iterable[np.ndarray]:
+        return (np.linalg.solve(inverse[np.ix_(rows, rows)], weights[rows]) for rows in blocks)
+
+    return LinearSolution(
+        theta=dual.coefficients(weights).reshape(space.initial().shape),
+        beta=np.concatenate([averages @ (left - dual.gram @ weights), beta[count:]]),
+        objective=float(target @ weights) * regularization,
+        influence=lambda: Influence(averages @ noise @ inverse, weights / np.diag(inverse), without),
+    )
+
+
 def coefficients_given_means(
     problem: Problem, beta: Float[np.ndarray, " p"], regularization: float, b: Float[np.ndarray, "T T"] | None = None
 ) -> Float[np.ndarray, " ..."]:
-    """theta of Theorem 4.1 with beta given: N T unknowns in the paper's parametrisation, N in the reduced one.
+    """theta of Theorem 4.1 with beta given.
 
     Full:     sum_t' sum_j' (sum_t 1/m_t sum_j K0_.t K0_t. + lambda K0) theta = sum_t 1/m_t sum_j K0_.t (f - beta)
     Reduced:  (K0 + lambda diag(m_t)) c = f - beta, which gives the same function.
     """
-    _check_regularization(regularization)
-    space = problem.space_with("rkhs")
-    dual = space.dual(problem.b if b is None else b)
-    noise = regularization / Variance().precision(problem.chains)
-    weights = solve(dual.gram + np.diag(noise), problem.values - problem.columns @ beta, assume_a="pos")
-    return dual.coefficients(weights).reshape(space.initial().shape)
+    return solution_given_means(problem, beta, regularization, "rkhs", b).theta
 
 
 @float64
@@ -91,6 +122,10 @@ def best_means(problem: Problem, theta: np.ndarray, b: np.ndarray | None = None)
     remainder = problem.values - np.asarray(problem.space.output(theta, b))
     task = problem.tasks.task
     return np.bincount(task, weights=remainder) / np.bincount(task)
+
+
+def _euclidean(psi: np.ndarray) -> Dual:
+    return Dual(psi @ psi.T, lambda weights: psi.T @ weights)
 
 
 def _dual(dual: Dual, precision: np.ndarray, problem: Problem, lam: float) -> LinearSolution:
@@ -136,8 +171,12 @@ def _primal(psi: np.ndarray, precision: np.ndarray, problem: Problem, lam: float
 
     def without(blocks: Sequence[np.ndarray]) -> Iterable[np.ndarray]:
         for rows in blocks:
-            kept = np.eye(len(rows)) - both[rows] @ inverse[:, rows]
-            yield np.linalg.lstsq(kept, residual[rows], rcond=1e-12)[0]
+            part, back = both[rows], inverse[:, rows]
+            if len(rows) > part.shape[1]:  # by the unknowns, of which there are fewer than rows
+                moved = np.linalg.lstsq(np.eye(part.shape[1]) - back @ part, back @ residual[rows], rcond=1e-12)[0]
+                yield residual[rows] + part @ moved
+            else:
+                yield np.linalg.lstsq(np.eye(len(rows)) - part @ back, residual[rows], rcond=1e-12)[0]
 
     return LinearSolution(
         fitted[columns:], fitted[:columns], value, lambda: Influence(inverse[:columns], left_out, without)

@@ -43,13 +43,12 @@ def descend(
 ) -> list[Descended]:
     """Select by stochastic optimisation on every problem at once; problems must have equal shapes."""
     _check_shapes(problems, settings)
-    rules = _rules(settings, _learns_b(problems, settings))
+    rules = _rules(settings, problems[0], None if held is None else held[0])
     data = _stack([_data(p, settings) for p in problems])
     held_data = None if held is None else _stack([_held(p, t, settings) for p, t in zip(problems, held, strict=True)])
     batches = make_batches(problems[0].tasks.sizes, settings.batch_size)
     batches = Batches(batches.positions, batches.weights.astype(settings.precision))
-    beta = jnp.asarray(np.stack([p.plain_means for p in problems]), settings.precision)
-    state = jax.vmap(partial(start, rules))(data, beta, _stack([_start_b(p, settings) for p in problems]))
+    state = jax.vmap(partial(start, rules))(*_stack([_cast(_start(p, settings), settings) for p in problems]))
     state, path, early = _chunks(settings, rules, data, held_data, batches, state, seeds, problems)
     unknowns = state.best if early else state.unknowns
     return [_unstack(unknowns, path, index, held is not None) for index in range(len(problems))]
@@ -113,29 +112,42 @@ def _stalled(path: list, patience: int) -> bool:
 def _start_objective(problem: Problem, settings: DescentSettings) -> float:
     plain = problem.values - problem.columns @ problem.plain_means
     spread = settings.objective.value(plain, problem.chains)
-    of_b = float(np.sum(problem.b**2)) if _learns_b([problem], settings) else 0.0
+    of_b = float(np.sum(problem.b**2)) if _learns_b(problem, settings) else 0.0
     return spread + of_b + 1e-12 * float(np.mean(problem.values**2))
 
 
-def _learns_b(problems: Sequence[Problem], settings: DescentSettings) -> bool:
+def _learns_b(problem: Problem, settings: DescentSettings) -> bool:
     """Whether B is learned: a form without parameters, such as Fixed, stays, and Algorithm 1 is Algorithm 2."""
-    return settings.learn_b and bool(jax.tree.leaves(problems[0].form))
+    return settings.learn_b and bool(jax.tree.leaves(problem.form))
 
 
-def _rules(settings: DescentSettings, learn_b: bool) -> Rules:
+def _rules(settings: DescentSettings, problem: Problem, held: Tasks | None) -> Rules:
+    learn_b = _learns_b(problem, settings)
     return Rules(
         regularization=jnp.asarray(settings.regularization, settings.precision),
         optimizer=settings.optimizer or ADAM,
         penalty=settings.penalty,
-        norm=float(settings.objective.norm),
+        objective=settings.objective,
+        chains=problem.chains,
+        held_chains=() if held is None else problem.on(held).chains,
         learn_b=learn_b,
         shared_state=learn_b and settings.shared_state,
         b_first=settings.b_first,
     )
 
 
-def _start_b(problem: Problem, settings: DescentSettings) -> Any:
-    return _cast(problem.form if _learns_b([problem], settings) else Known(problem.b), settings)
+def _start(problem: Problem, settings: DescentSettings) -> tuple[Any, np.ndarray, Any]:
+    """theta, beta and B to start from; a start of beta may leave out the polynomial part."""
+    theta = initial = problem.space.initial()
+    if settings.start_theta is not None:
+        theta = settings.start_theta
+        shapes = [jax.tree.map(np.shape, tree) for tree in (theta, initial)]
+        if shapes[0] != shapes[1]:
+            raise ValueError(f"start_theta must have the shape of theta, {shapes[1]}, but has {shapes[0]}.")
+    beta = problem.plain_means
+    if settings.start_beta is not None:
+        beta = problem.completed(settings.start_beta)
+    return theta, beta, problem.form if _learns_b(problem, settings) else Known(problem.b)
 
 
 def _data(problem: Problem, settings: DescentSettings) -> Data:

@@ -5,7 +5,8 @@
 A value deleted is a value replaced by its prediction from the others, so that the weights w of the values in beta say
 what each block does to it. Independent rows are blocks of one. Along a chain neighbours predict each other, and blocks
 are a few correlation times long; what remains in the series w_i r_i of autocorrelation enters by Geyer's sum, and few
-effective draws widen the bar as Student's t does. None of these sees the bias of beta; `estimators.CrossFit` has none.
+effective draws widen the bar as Student's t does. None of these sees all of the bias of beta; for independent rows,
+`estimators.CrossFit` has none.
 """
 
 from __future__ import annotations
@@ -21,8 +22,9 @@ from .closed_form import Influence, LinearSolution, joint_solution
 from .problem import Problem
 from .settings import DescentSettings
 
-#: Blocks left out of chains are this many correlation times long; at least so many blocks are made of a sample.
-TIMES, FEWEST_BLOCKS = 3, 4
+#: Blocks left out of chains are this many correlation times long, but at least so many blocks are made of a sample: at
+#: rho = 0.99 longer ones give bars twice too wide (benchmarks/chains_fit.py).
+TIMES, FEWEST_BLOCKS = 1, 20
 
 #: Fewer degrees of freedom than this are not believed: bars of Student's t with one or two are of no use to anyone.
 FEWEST_DRAWS = 3.0
@@ -49,7 +51,7 @@ def average_variance(remainder: Float[np.ndarray, " n"], chains: tuple[int, int]
     if chains is None:
         return float(np.var(remainder, ddof=1) / len(remainder))
     variance, draws = variance_of_mean(remainder, chains)
-    return variance * _widening(draws) ** 2
+    return variance * _widening(remainder, draws) ** 2
 
 
 def descent_covariance(
@@ -70,7 +72,8 @@ def descent_covariance(
     if settings.regularization == 0:
         return np.diag(own)
     try:
-        minimiser = joint_solution(problem, settings.regularization, settings.penalty, b)
+        objective = settings.objective.quadratic
+        minimiser = joint_solution(problem, settings.regularization, settings.penalty, b, objective)
         jackknife = exact_covariance(problem, minimiser)
     except ValueError:  # Not linear, or not positive definite within rounding: the residuals are all there is.
         return np.diag(own)
@@ -90,8 +93,7 @@ def _of_rows(
     for block, residuals in zip(blocks, influence.blocks_left_out(blocks), strict=True):
         left_out[block] = residuals
     series = np.sum(influence.weights[:count, rows] * left_out[rows], axis=2)
-    found = [variance_of_mean(each, chains) for each in series]
-    errors = np.array([np.sqrt(variance) * len(rows) * _widening(draws) for variance, draws in found])
+    errors = np.array([_error_of_sum(each, chains) for each in series])
     lengths = np.linalg.norm(series, axis=1)
     unit = series / np.where(lengths > 0, lengths, 1.0)[:, None]
     return errors[:, None] * (unit @ unit.T) * errors
@@ -107,7 +109,19 @@ def _blocks(problem: Problem, rows: np.ndarray, chains: tuple[int, int]) -> list
     return [block for chain in draws for block in np.array_split(chain, per_chain)]
 
 
-def _widening(draws: float) -> float:
-    """By how much two standard errors must grow to cover what they cover of a normal, with so few draws."""
-    freedom = max(draws - 1, FEWEST_DRAWS)
+def _error_of_sum(series: Float[np.ndarray, " n"], chains: tuple[int, int]) -> float:
+    """Root mean square of the sum of a series along chains: its own value, the jackknife's bias, and its spread."""
+    variance, draws = variance_of_mean(series, chains)
+    return float(np.hypot(np.sum(series), np.sqrt(variance) * len(series) * _widening(series, draws)))
+
+
+def _widening(series: Float[np.ndarray, " n"], draws: float) -> float:
+    """By how much two standard errors must grow to cover what they cover of a normal, with so few draws.
+
+    A variance from n draws of kurtosis k is as uncertain as one from 2 n / (k - 1) normal ones.
+    """
+    centred = series - np.mean(series)
+    variance = float(np.mean(centred**2))
+    kurtosis = float(np.mean(centred**4)) / variance**2 if variance > 0 else 3.0
+    freedom = max(2 * draws / (max(kurtosis, 3.0) - 1) - 1, FEWEST_DRAWS)
     return float(stdtrit(freedom, ndtr(2.0)) / 2)

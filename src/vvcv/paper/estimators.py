@@ -75,7 +75,15 @@ class CrossFit(Estimator):
             parts = np.split(result.remainder(fold), np.cumsum(fold.sizes)[:-1])
             for remainder, part, inside in zip(remainders, parts, rows, strict=True):
                 remainder[inside] = part
-        return _averaged(fit_part(tasks), np.concatenate(remainders), tasks)
+        whole = fit_part(tasks)
+        averaged = _averaged(whole, np.concatenate(remainders), tasks)
+        chained = np.array([task.chains is not None for task in tasks])
+
+        def spread() -> np.ndarray:
+            """All folds share the errors of the coefficients, which their remainders do not show along a chain."""
+            return np.diag(np.maximum(np.diag(averaged.covariance), np.where(chained, np.diag(whole.covariance), 0)))
+
+        return replace(averaged, spread=spread) if chained.any() else averaged
 
 
 def _averaged(result: Fit, remainder: Float[np.ndarray, " n"], tasks: Tasks) -> Fit:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 from ..linear_system.design import Design
 from ..linear_system.model import solve
-from .closed_form import joint_solution
+from .closed_form import joint_solution, solution_given_means
 from .error_bars import exact_covariance
 from .objective import Objective, Variance
 from .problem import Problem
@@ -20,16 +21,24 @@ from .variates import ModelVariate, Penalty
 
 @dataclass(frozen=True)
 class Exact(Selection):
-    """The joint closed form of theta and beta for the variate's B (paper, Theorem 4.1), by J_vv or by Remark 1."""
+    """The joint closed form of theta and beta for the variate's B (paper, Theorem 4.1), by J_vv or by Remark 1.
+
+    With `beta` given, theta alone is chosen, as the theorem has it; the means are then the averages of f - g.
+    """
 
     regularization: float = 1e-3
     penalty: Penalty | None = None
     objective: Objective = field(default_factory=Variance)
+    beta: Any = None
 
     def select(self, problem: Problem, seed: Seed = 0) -> Fit:
-        """The joint minimiser over theta and beta; nothing is random."""
+        """The joint minimiser over theta and beta, or that over theta; nothing is random."""
         penalty = self.penalty or problem.variate.natural_penalty
-        solution = joint_solution(problem, self.regularization, penalty, objective=self.objective)
+        if self.beta is None:
+            solution = joint_solution(problem, self.regularization, penalty, objective=self.objective)
+        else:
+            beta = problem.completed(self.beta)
+            solution = solution_given_means(problem, beta, self.regularization, penalty, objective=self.objective)
         spread = partial(exact_covariance, problem, solution)
         return Fit.of(problem, solution.theta, solution.beta, problem.b, solution.objective, spread)
 

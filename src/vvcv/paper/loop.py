@@ -15,7 +15,7 @@ from jaxtyping import Array, Float
 
 from ..kernels import Coregionalization
 from .batches import Batches
-from .objective import coregionalization_penalty, j_vv
+from .objective import Objective, coregionalization_penalty
 from .variates import Penalty, Space
 from .variates.space import AnyArray
 
@@ -63,15 +63,17 @@ class Rules(eqx.Module):
     regularization: Float[AnyArray, ""]
     optimizer: Any = eqx.field(static=True)
     penalty: Penalty = eqx.field(static=True)
-    norm: float = eqx.field(static=True)
+    objective: Objective = eqx.field(static=True)
+    chains: tuple[tuple[int, int], ...] = eqx.field(static=True)
+    held_chains: tuple[tuple[int, int], ...] = eqx.field(static=True)
     learn_b: bool = eqx.field(static=True)
     shared_state: bool = eqx.field(static=True)
     b_first: bool = eqx.field(static=True)
 
 
-def start(rules: Rules, data: Data, beta: Array, b: Coregionalization | Known) -> State:
-    """theta = 0, beta = the plain averages, B as given (paper, A.2)."""
-    unknowns = Unknowns((data.space.initial(), beta), b)
+def start(rules: Rules, theta: Any, beta: Array, b: Coregionalization | Known) -> State:
+    """The state of the descent at given theta (0 by default), beta (the plain averages) and B (paper, A.2)."""
+    unknowns = Unknowns((theta, beta), b)
     return State(unknowns, _init(rules, unknowns), unknowns, jnp.asarray(jnp.inf, beta.dtype))
 
 
@@ -151,7 +153,7 @@ def batch_loss(rules: Rules, data: Data, unknowns: Unknowns, rows: Array | None,
     if rows is not None:
         columns, values, task = columns[rows], values[rows], task[rows]
     residuals = values - columns @ beta - data.space.output(theta, b, rows)
-    loss = j_vv(residuals, task, weights, b.shape[0], rules.norm)
+    loss = rules.objective.loss(residuals, task, weights, rules.chains)
     loss = loss + rules.regularization * data.space.penalty(theta, b, rules.penalty)
     return loss + coregionalization_penalty(b) if rules.learn_b else loss
 
@@ -160,7 +162,7 @@ def _held_out(rules: Rules, held: Data, unknowns: Unknowns) -> Float[AnyArray, "
     (theta, beta), b, task = unknowns.coefficients, _matrix(unknowns), held.space.task
     residuals = held.values - held.columns @ beta - held.space.output(theta, b)
     counts = jax.ops.segment_sum(jnp.ones_like(residuals), task, num_segments=b.shape[0])
-    return j_vv(residuals, task, 1 / counts[task], b.shape[0], rules.norm)
+    return rules.objective.loss(residuals, task, 1 / counts[task], rules.held_chains)
 
 
 def _init(rules: Rules, unknowns: Unknowns) -> Any:

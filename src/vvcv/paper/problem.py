@@ -109,6 +109,13 @@ class Problem:
         averages = [task.values.mean() for task in self.tasks]
         return np.concatenate([averages, np.zeros(self.columns.shape[1] - len(averages))])
 
+    def completed(self, beta: Any) -> Float[np.ndarray, " p"]:
+        """A beta given by the user, one number per task, with zeros for the polynomial part if it has none."""
+        given, count = np.asarray(beta, dtype=float).ravel(), self.columns.shape[1]
+        if len(given) not in (len(self.tasks), count) or not np.isfinite(given).all():
+            raise ValueError(f"beta must be {len(self.tasks)} finite numbers, one per task, but is {beta!r}.")
+        return np.concatenate([given, np.zeros(count - len(given))])
+
     @float64
     def elsewhere(self, points: np.ndarray, scores: np.ndarray, task: np.ndarray) -> tuple[Space, np.ndarray]:
         """The space and the columns at other rows, such as held-out data."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from jaxtyping import Float
 
-from .objective import Variance
+from .objective import Objective, Variance
 
 if TYPE_CHECKING:
     import optax
@@ -27,7 +27,7 @@ class DescentSettings:
     decay: float = 1.0
     regularization: float = 1e-5
     penalty: Literal["euclidean", "rkhs"] = "euclidean"
-    objective: Variance = Variance()
+    objective: Objective = Variance()
     optimizer: optax.GradientTransformation | None = None
     held_out: float = 0.0
     patience: int = 20
@@ -35,6 +35,8 @@ class DescentSettings:
     diverged: float = 2.0
     progress: bool = False
     interruptible: bool = False
+    start_theta: Any = None
+    start_beta: Any = None
 
     learn_b: ClassVar[bool] = False
     shared_state: ClassVar[bool] = False
@@ -71,7 +73,4 @@ def _check(settings: DescentSettings) -> None:
         raise ValueError(f"held_out is a fraction of the data, from 0 to below 1, but is {settings.held_out!r}.")
     if not (np.isfinite(settings.regularization) and settings.regularization >= 0):
         raise ValueError(f"The penalty lambda must be finite and not negative, but is {settings.regularization!r}.")
-    if not isinstance(settings.objective, Variance):
-        raise ValueError(
-            "Mini-batches of shuffled rows have no autocovariance, but the MCMC objective has a closed form. Use Exact."
-        )
+    settings.objective.check_batches(settings.batch_size)

@@ -32,7 +32,8 @@ class StochasticOptimisation(DescentSettings, Selection):
     epoch) or a function of the epoch; `optimizer` any optax optimiser, with a learning rate of its own. `held_out` sets
     a fraction of every task aside, and the fit stops when J_vv there has not improved for `patience` epochs. A fit
     whose objective ends above `diverged` times its value without a control variate is refused. `interruptible` makes
-    Ctrl-C return the best state so far.
+    Ctrl-C return the best state so far. theta starts at 0 and beta at the plain averages, or at `start_theta` and
+    `start_beta`.
 
     >>> StochasticOptimisation(learning_rate=0.1, decay=0.5).rates(3)
     array([0.1  , 0.05 , 0.025])
