@@ -91,7 +91,7 @@ def test_importance_weighs_the_tasks_in_the_closed_form_and_in_the_descent(one_t
         residual = result.remainder(one_target) - np.repeat(result.mean, one_target.sizes)
         return np.array([np.mean(residual[one_target.task == t] ** 2) for t in range(2)])
 
-    assert variances(weighed)[1] < 0.9 * variances(plain)[1] and variances(weighed)[0] > variances(plain)[0]
+    assert variances(weighed)[1] < 0.1 * variances(plain)[1]
     penalty = 0.1 * float(weighed.problem.space.penalty(weighed.coefficients, related, "rkhs"))
     assert weighed.objective == pytest.approx(variances(weighed) @ [1, 50] + penalty, rel=1e-6)
     epochs = 3000
