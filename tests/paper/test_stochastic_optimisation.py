@@ -239,7 +239,7 @@ def test_impossible_settings_are_refused_with_a_remedy(one_target):
         StochasticOptimisation(-1)
     with pytest.raises(ValueError, match="learning rate must be positive"):
         StochasticOptimisation(learning_rate=-0.1)
-    with pytest.raises(ValueError, match="Use Exact"):
+    with pytest.raises(ValueError, match="Use batch_size=None.*Exact"):
         StochasticOptimisation(objective=MarkovChainVariance())
     with pytest.raises(ValueError, match="equal sample sizes"):
         fit_replications([*replications(1), *replications(1, (9, 8))], variate, StochasticOptimisation(5))
