@@ -18,11 +18,15 @@ import numpy as np
 from jaxtyping import Float
 
 from ..data import Tasks
+from ..data.chains import effective_size
 from .error_bars import average_variance
 from .result import Fit
 from .splits import folds, hold_out
 
 FitPart = Callable[[Tasks], Fit]
+
+#: Effective draws from which on the part that is averaged speaks for itself (benchmarks/chains_fit.py).
+ENOUGH = 30.0
 
 
 class Estimator(ABC):
@@ -57,7 +61,7 @@ class Split(Estimator):
         """Fit on one part, average over the other."""
         chosen, rest = hold_out(tasks, 1 - self.fraction, self.seed)
         result = fit_part(chosen)
-        return _averaged(result, result.remainder(rest), rest)
+        return _averaged(result, result.remainder(rest), rest, ENOUGH)
 
 
 @dataclass(frozen=True)
@@ -75,20 +79,22 @@ class CrossFit(Estimator):
             parts = np.split(result.remainder(fold), np.cumsum(fold.sizes)[:-1])
             for remainder, part, inside in zip(remainders, parts, rows, strict=True):
                 remainder[inside] = part
-        whole = fit_part(tasks)
-        averaged = _averaged(whole, np.concatenate(remainders), tasks)
-        chained = np.array([task.chains is not None for task in tasks])
-
-        def spread() -> np.ndarray:
-            """All folds share the errors of the coefficients, which their remainders do not show along a chain."""
-            return np.diag(np.maximum(np.diag(averaged.covariance), np.where(chained, np.diag(whole.covariance), 0)))
-
-        return replace(averaged, spread=spread) if chained.any() else averaged
+        # All folds share the errors of the coefficients, however many draws there are.
+        return _averaged(fit_part(tasks), np.concatenate(remainders), tasks, np.inf)
 
 
-def _averaged(result: Fit, remainder: Float[np.ndarray, " n"], tasks: Tasks) -> Fit:
-    """Averages of the remainder and their standard errors, task by task."""
+def _averaged(result: Fit, remainder: Float[np.ndarray, " n"], tasks: Tasks, enough: float) -> Fit:
+    """Averages of the remainder and their standard errors, task by task.
+
+    Along a chain with fewer than `enough` effective draws, no error is smaller than that of the fit itself: the
+    remainder alone does not show how far the control variate is off where the chain has not been.
+    """
     parts = np.split(remainder, np.cumsum(tasks.sizes)[:-1])
     mean = np.array([part.mean() for part in parts])
-    variances = np.array([average_variance(part, task.chains) for part, task in zip(parts, tasks, strict=True)])
-    return replace(result, mean=mean, spread=lambda: np.diag(variances))
+
+    def variance(t: int) -> float:
+        part, chains = parts[t], tasks[t].chains
+        few = chains is not None and effective_size(part, chains) < enough
+        return max(average_variance(part, chains), float(result.covariance[t, t]) if few else 0.0)
+
+    return replace(result, mean=mean, spread=lambda: np.diag([variance(t) for t in range(len(tasks))]))
