@@ -14,7 +14,7 @@ import numpy as np
 
 from vvcv.data import Task, Tasks
 from vvcv.kernels import SquaredExponential
-from vvcv.paper.fit import fit_replications
+from vvcv.paper import fit_replications
 from vvcv.paper.loop import run
 from vvcv.paper.marginal_likelihood import MiniBatchMarginalLikelihood, maximise_marginal_likelihood
 from vvcv.paper.stochastic import BlockCoordinateDescent

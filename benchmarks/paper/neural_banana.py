@@ -16,7 +16,7 @@ import jax
 import numpy as np
 
 from vvcv.data import Task, Tasks
-from vvcv.paper.fit import fit_replications
+from vvcv.paper import fit_replications
 from vvcv.paper.stochastic import StochasticOptimisation
 from vvcv.paper.variates import NeuralVariate
 

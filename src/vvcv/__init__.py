@@ -31,7 +31,7 @@ from .runtime.version import __version__
 
 if TYPE_CHECKING:
     from . import inputs
-    from .checks import check
+    from .checks import AlarmWarning, check
     from .data.unconstrain import unconstrain
     from .estimation.storage import load
     from .interop import Posterior
@@ -42,18 +42,20 @@ if TYPE_CHECKING:
     from .interop.nutpie import from_nutpie
     from .interop.pymc import from_pymc
     from .interop.stan import from_stan
-    from .paper.fit import Fit, fit
+    from .paper.fitting import fit
+    from .paper.result import Fit
     from .simulators import multifidelity
     from .thermodynamic import Evidence, evidence
 
 #: Names that an estimate does not need, imported when first used: optax alone takes as long as everything else.
 _LATER = {
+    "AlarmWarning": ".checks",
     "Evidence": ".thermodynamic",
-    "Fit": ".paper.fit",
+    "Fit": ".paper.result",
     "Posterior": ".interop",
     "check": ".checks",
     "evidence": ".thermodynamic",
-    "fit": ".paper.fit",
+    "fit": ".paper.fitting",
     "from_arviz": ".interop.arviz",
     "from_blackjax": ".interop.blackjax",
     "from_logdensity": ".interop.logdensity",
@@ -68,6 +70,7 @@ _LATER = {
 }
 
 __all__ = [
+    "AlarmWarning",
     "ControlVariate",
     "Estimate",
     "Evidence",

@@ -23,7 +23,7 @@ from vvcv.experiments.paper_methods import PaperVariate
 from vvcv.experiments.runner import reproduce
 from vvcv.experiments.tables import deviation
 from vvcv.kernels import SquaredExponential
-from vvcv.paper.fit import fit
+from vvcv.paper import fit
 from vvcv.paper.stochastic import BlockCoordinateDescent
 
 FAST = ["mc", "cf_paper"]
@@ -180,3 +180,52 @@ def test_the_command_lists_runs_and_refuses(tmp_path):
     refused = runner.invoke(app, [*run, "--seed", "3"])
     assert refused.exit_code == 2 and "other settings" in refused.output
     assert "NAME must be" in runner.invoke(app, ["reproduce", "nothing"]).output
+
+
+def test_one_replication_from_the_command_line_is_the_one_of_a_whole_run(tmp_path):
+    results = run_step(tmp_path, replications=3, methods=["mc", "cf_paper"])
+    runner = CliRunner()
+    command = ["reproduce", "step", "--quick", "--replication", "2", "--seed", "1", "--methods", "mc,cf_paper"]
+    lines = runner.invoke(app, command).output.strip().splitlines()
+    for line, method in zip(lines, ("mc", "cf_paper"), strict=True):
+        high = results.answers(method, Cell.of(m=40))[2, 1]
+        assert f"m=40, {method}: error" in line and f"{high:.10g}" in line.split()
+
+
+def test_a_replication_of_a_method_that_runs_in_blocks_is_that_of_its_block():
+    from vvcv.experiments.experiment import answer
+    from vvcv.experiments.runner import replicate
+
+    step = load_experiment("step")
+    ((cell, method, vector, error),) = replicate(step, 1, quick=True, methods=["vv_polynomial_fixed_B"])
+    expected = answer(step, method, cell, 0, range(10), True)[1]
+    np.testing.assert_array_equal(vector, expected)
+    assert error == step.error(cell, expected)
+
+
+def test_the_figures_of_the_appendix_show_predators_and_scores_of_all_temperatures():
+    from vvcv.experiments.evidence import COUNT, draw_scores
+    from vvcv.experiments.lotka_volterra import draw_posterior
+    from vvcv.problems import lotka_volterra, van_der_pol
+    from vvcv.report import pyplot
+
+    figure, (left, right) = pyplot().subplots(1, 2)
+    draw_posterior(left, (1912.0, 1913.8), "lynx")
+    observed = next(line for line in left.lines if line.get_label() == "observed")
+    np.testing.assert_array_equal(observed.get_ydata(), lotka_volterra.OBSERVATIONS[:, 1])
+    mean = next(line for line in left.lines if line.get_label() == "posterior mean")
+    assert np.corrcoef(mean.get_ydata()[::10], lotka_volterra.OBSERVATIONS[:, 1])[0, 1] > 0.8
+    draw_scores(right)
+    assert len(right.lines) == COUNT
+    x = right.lines[0].get_xdata()
+    prior = (van_der_pol.score_prior(np.log(x)[:, None])[:, 0] - 1) / x
+    np.testing.assert_allclose(right.lines[0].get_ydata(), prior, rtol=1e-6)  # at temperature 0 the prior's alone
+    pyplot().close(figure)
+
+
+def test_the_lynx_starts_where_its_parameter_says():
+    from vvcv.problems import lotka_volterra
+
+    point = np.log([[0.55, 0.028, 0.024, 0.8, 34.0, 5.9, 0.25, 0.25]])
+    assert lotka_volterra.abundance(point, [1900.0], "lynx")[0, 0] == pytest.approx(5.9)
+    assert lotka_volterra.abundance(point, [1900.0])[0, 0] == pytest.approx(34.0)

@@ -5,10 +5,10 @@ import pytest
 from scipy.optimize import minimize
 
 from vvcv.kernels import General, SquaredExponential
+from vvcv.paper import Exact, fit
 from vvcv.paper.alternation import Alternation, alternate_means, alternate_with_b, best_b
 from vvcv.paper.closed_form import best_means, coefficients_given_means, joint_solution
 from vvcv.paper.convex import ConvexSequence, convex_sequence
-from vvcv.paper.fit import Exact, fit
 from vvcv.paper.objective import Variance
 from vvcv.paper.problem import Problem
 from vvcv.paper.variates import BasisVariate, KernelVariate, PolynomialVariate
@@ -22,7 +22,9 @@ LAMBDA = 1e-3
 def lbar(problem, theta, beta, b, penalty="rkhs"):
     """L_vv of the paper's eq. 6, written out."""
     residual = problem.values - problem.columns @ beta - np.asarray(problem.space.output(theta, b))
-    return Variance().value(residual, problem.chains) + LAMBDA * float(problem.space.penalty(theta, b, penalty))
+    return Variance().value(residual, problem.chains) + LAMBDA * float(
+        problem.space_with(penalty).penalty(theta, b, penalty)
+    )
 
 
 @float64
@@ -45,7 +47,7 @@ def test_full_system_satisfies_the_equation_of_theorem_4_1(two_targets, related)
     problem = Problem.build(tasks, KernelVariate(KERNEL, related, parametrization="paper", scores=scores))
     beta = np.array([0.3, 1.2])
     theta = coefficients_given_means(problem, beta, LAMBDA).reshape(-1)
-    rows, inner = np.asarray(problem.space.expand(related)), np.asarray(problem.space.inner(related))
+    rows, inner = np.asarray(problem.space.expand(related)), np.asarray(problem.space_with("rkhs").inner(related))
     weights = 1 / np.repeat([30, 20], [30, 20])
     left = (rows.T * weights) @ rows @ theta + LAMBDA * inner @ theta
     right = (rows.T * weights) @ (problem.values - problem.columns @ beta)
@@ -58,14 +60,18 @@ def test_general_kernel_in_both_parametrisations_agrees_with_the_separable_one(o
     general = General(lambda x, y: jnp.asarray(related) * KERNEL(x, y))
     expected = fit(one_target, KernelVariate(KERNEL, related), Exact(LAMBDA)).mean
     for parametrization in ("reduced", "paper"):
-        found = fit(one_target, KernelVariate(general, parametrization=parametrization), Exact(LAMBDA)).mean
+        found = fit(
+            one_target, KernelVariate(general, parametrization=parametrization, scores="shared"), Exact(LAMBDA)
+        ).mean
         np.testing.assert_allclose(found, expected, atol=1e-8)
 
 
 @pytest.mark.parametrize("penalty", ["rkhs", "euclidean"])
 @pytest.mark.parametrize("parametrization", ["reduced", "paper"])
 def test_joint_solution_cannot_be_improved_in_any_direction(one_target, related, penalty, parametrization):
-    problem = Problem.build(one_target, KernelVariate(KERNEL, related, parametrization=parametrization))
+    problem = Problem.build(
+        one_target, KernelVariate(KERNEL, related, parametrization=parametrization, scores="shared")
+    )
     solution = joint_solution(problem, LAMBDA, penalty)
     best = lbar(problem, solution.theta, solution.beta, related, penalty)
     assert solution.objective == pytest.approx(best, rel=1e-8)

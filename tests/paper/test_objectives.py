@@ -5,7 +5,7 @@ import pytest
 
 from vvcv.data import Task, Tasks
 from vvcv.kernels import SquaredExponential
-from vvcv.paper.fit import Exact, fit
+from vvcv.paper import Exact, fit
 from vvcv.paper.objective import (
     MarkovChainVariance,
     Variance,
@@ -106,15 +106,16 @@ def test_on_autocorrelated_chains_choosing_by_the_mcmc_objective_gives_a_smaller
 
 
 def test_chain_objective_reports_an_honest_standard_error():
-    # 60 chains: the mean of (error / standard error)^2 lies in (0.5, 2.5) for a calibrated one but for 1 case in 10^4.
-    basis = BasisVariate(lambda x: (x[1] - x[0])[None])
+    # The slow coordinate stays in the remainder, whose variance without its lags is 19 times too small. 60 chains: the
+    # mean of (error / standard error)^2 lies in (0.4, 2) for a calibrated one but for 1 case in 10^4.
+    basis = BasisVariate(lambda x: x[1:])
     ratios = []
     for seed in range(60):
         x = slow_and_fast(np.random.default_rng(1000 + seed), 600)
         task = Task(x[None], -x[None], (x[:, 0] + 2 * x[:, 1])[None])
         result = fit(task, basis, Exact(0.0, objective=MarkovChainVariance()))
         ratios.append(result.mean[0] / result.std_error[0])
-    assert 0.5 < np.mean(np.square(ratios)) < 2.5
+    assert 0.4 < np.mean(np.square(ratios)) < 2
 
 
 def test_closed_forms_refuse_other_norms_and_bad_ones_are_named():

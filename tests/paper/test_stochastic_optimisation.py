@@ -6,14 +6,14 @@ import pytest
 
 from vvcv.data import Task, Tasks
 from vvcv.kernels import SquaredExponential
-from vvcv.paper import descent, loop
+from vvcv.paper import Exact, descent, fit, fit_replications, loop
 from vvcv.paper.batches import make_batches
-from vvcv.paper.fit import Exact, fit, fit_replications
 from vvcv.paper.objective import MarkovChainVariance, Variance
 from vvcv.paper.stochastic import BlockCoordinateDescent, StochasticOptimisation
 from vvcv.paper.variates import KernelVariate, PolynomialVariate
 
 KERNEL = SquaredExponential(1.5)
+RELATED = np.array([[1.0, 0.8], [0.8, 1.2]])
 
 
 def annealed(rate, epochs):
@@ -32,10 +32,15 @@ def replications(count, sizes=(12, 8)):
 @pytest.mark.parametrize(
     ("variate", "penalty", "regularization", "rate"),
     [
-        (KernelVariate(KERNEL, [[1.0, 0.8], [0.8, 1.2]]), "euclidean", 1e-2, 0.3),
-        (KernelVariate(SquaredExponential(0.5), [[1.0, 0.8], [0.8, 1.2]]), "rkhs", 1e-1, 0.1),
-        (KernelVariate(KERNEL, [[1.0, 0.8], [0.8, 1.2]], parametrization="paper"), "euclidean", 1e-2, 0.1),
-        (PolynomialVariate(2, coregionalization=[[1.0, 0.8], [0.8, 1.2]]), "euclidean", 1e-3, 0.3),
+        (KernelVariate(KERNEL, RELATED), "euclidean", 1e-2, 0.3),
+        (KernelVariate(SquaredExponential(0.5), RELATED), "rkhs", 1e-1, 0.1),
+        (
+            KernelVariate(KERNEL, [[1.0, 0.8], [0.8, 1.2]], parametrization="paper", scores="shared"),
+            "euclidean",
+            1e-2,
+            0.1,
+        ),
+        (PolynomialVariate(2, coregionalization=RELATED), "euclidean", 1e-3, 0.3),
     ],
     ids=["reduced kernel", "reduced kernel in its own norm", "the paper's kernel", "polynomial"],
 )
@@ -80,8 +85,11 @@ def test_algorithm_one_lowers_the_objective_and_keeps_b_positive_definite(one_ta
     np.testing.assert_allclose(result.path.coregionalization[-1], result.coregionalization, atol=1e-12)
 
 
-def adam_by_hand(tasks, gram, b_start, rate, rate_b, lam, epochs):
-    """The authors' program at full batch: one Adam state, B first, the other block's gradient zero, rate x 0.99."""
+def adam_by_hand(tasks, gram, b_start, rate, rate_b, lam, epochs, one_state=True):
+    """The authors' program at full batch: one Adam state, B first, the other block's gradient zero, rate x 0.99.
+
+    With two states a block that is not updated keeps its place, its moments and its count.
+    """
     import jax
     import jax.numpy as jnp
 
@@ -100,9 +108,11 @@ def adam_by_hand(tasks, gram, b_start, rate, rate_b, lam, epochs):
     gradient, step = jax.jit(jax.grad(loss, argnums=(0, 1, 2, 3))), 0
     for epoch in range(epochs):
         for active in ((2, 3), (0, 1)):
-            step += 1
+            step = step + 1 if one_state else epoch + 1
             slopes = [np.asarray(g) if i in active else np.zeros_like(p[i]) for i, g in enumerate(gradient(*p))]
             for i, g in enumerate(slopes):
+                if not one_state and i not in active:
+                    continue
                 m, v = moments[i]
                 m, v = 0.9 * m + 0.1 * g, 0.999 * v + 0.001 * g**2
                 moments[i] = [m, v]
@@ -111,16 +121,23 @@ def adam_by_hand(tasks, gram, b_start, rate, rate_b, lam, epochs):
     return p
 
 
-def test_published_settings_follow_the_authors_program_step_by_step(one_target):
+@pytest.mark.parametrize("one_state", [True, False], ids=["one state", "two states"])
+def test_published_settings_follow_the_authors_program_step_by_step(one_target, one_state):
     from vvcv.runtime.precision import float64
 
-    variate = KernelVariate(KERNEL, 0.1 * np.eye(2), parametrization="paper")
+    variate = KernelVariate(KERNEL, 0.1 * np.eye(2), parametrization="paper", scores="shared")
     settings = BlockCoordinateDescent.as_published(
-        epochs=30, batch_size=None, learning_rate=0.02, learning_rate_b=0.005, precision="float64"
+        epochs=30,
+        batch_size=None,
+        learning_rate=0.02,
+        learning_rate_b=0.005,
+        precision="float64",
+        shared_state=one_state,
     )
     result = fit(one_target, variate, settings)
     gram = np.asarray(result.problem.space.features[0])
-    theta, beta, diagonal, below = float64(adam_by_hand)(one_target, gram, 0.1 * np.eye(2), 0.02, 0.005, 1e-5, 30)
+    by_hand = float64(adam_by_hand)(one_target, gram, 0.1 * np.eye(2), 0.02, 0.005, 1e-5, 30, one_state)
+    theta, beta, diagonal, below = by_hand
     np.testing.assert_allclose(result.mean, beta, rtol=1e-9)
     np.testing.assert_allclose(result.coefficients, theta, atol=1e-9)
     root = np.diag(np.exp(diagonal))
@@ -222,7 +239,7 @@ def test_impossible_settings_are_refused_with_a_remedy(one_target):
         StochasticOptimisation(-1)
     with pytest.raises(ValueError, match="learning rate must be positive"):
         StochasticOptimisation(learning_rate=-0.1)
-    with pytest.raises(ValueError, match="Use Exact"):
+    with pytest.raises(ValueError, match="Use batch_size=None.*Exact"):
         StochasticOptimisation(objective=MarkovChainVariance())
     with pytest.raises(ValueError, match="equal sample sizes"):
         fit_replications([*replications(1), *replications(1, (9, 8))], variate, StochasticOptimisation(5))
@@ -252,3 +269,21 @@ def test_the_progress_bar_changes_nothing(one_target, capsys):
         fit(one_target, PolynomialVariate(1), StochasticOptimisation(10, progress=p)) for p in (False, True)
     )
     np.testing.assert_array_equal(plain.mean, shown.mean)
+
+
+def test_error_bars_of_a_descent_see_overfitting_by_the_jackknife_of_its_minimiser(one_target):
+    variate, epochs = KernelVariate(SquaredExponential(0.3)), 3000
+    settings = StochasticOptimisation(epochs, None, annealed(0.1, epochs), regularization=1e-4)
+    found = fit(one_target, variate, settings)
+    exact = fit(one_target, variate, Exact(1e-4, "euclidean"))
+    left = np.split(found.remainder(one_target), [40])
+    own = np.array([part.std(ddof=1) / np.sqrt(len(part)) for part in left])
+    assert (own < 0.5 * exact.std_error).all()
+    np.testing.assert_allclose(found.std_error, exact.std_error, rtol=1e-6)
+
+
+def test_error_bars_of_a_descent_that_stopped_early_are_those_of_its_residuals(one_target):
+    found = fit(one_target, PolynomialVariate(2), StochasticOptimisation(1, None, 1e-3, regularization=1e-3))
+    left = np.split(found.remainder(one_target), [40])
+    own = [part.std(ddof=1) / np.sqrt(len(part)) for part in left]
+    np.testing.assert_allclose(found.std_error, own, rtol=1e-9)

@@ -6,6 +6,9 @@ import numpy as np
 from jaxtyping import Float
 
 from ..data import Task
+from ..data.chains import effective_size
+
+__all__ = ["average", "effective_size", "skewness"]
 
 
 def average(task: Task) -> tuple[float, float]:
@@ -32,28 +35,3 @@ def skewness(values: Float[np.ndarray, " n"]) -> float:
         return 0.0
     centred = (values - np.mean(values)) / largest  # powers of values in any unit
     return float(np.mean(centred**3) / np.mean(centred**2) ** 1.5)
-
-
-def effective_size(values: Float[np.ndarray, " n"], chains: tuple[int, int] | None) -> float:
-    """Effective sample size: n for independent rows, Geyer's initial monotone sequence for chains."""
-    if chains is None or chains[1] < 4:
-        return float(values.size)
-    draws = values.reshape(chains)
-    autocovariance = np.mean([_autocovariance(chain - chain.mean()) for chain in draws], axis=0)
-    between = np.var(draws.mean(axis=1), ddof=1) if chains[0] > 1 else 0.0
-    within = autocovariance[0] * chains[1] / (chains[1] - 1)
-    total = within * (chains[1] - 1) / chains[1] + between
-    if total <= 0:
-        return float(values.size)
-    correlation = 1 - (within - autocovariance) / total
-    pairs = correlation[: 2 * (correlation.size // 2)].reshape(-1, 2).sum(axis=1)
-    negative = np.flatnonzero(pairs < 0)
-    pairs = np.minimum.accumulate(pairs[: negative[0]] if negative.size else pairs)
-    time = max(2 * float(np.sum(pairs)) - 1.0, 1.0 / np.log10(max(values.size, 10)))
-    return values.size / time
-
-
-def _autocovariance(centred: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
-    n = centred.size
-    spectrum = np.abs(np.fft.rfft(centred, 2 * n)) ** 2
-    return np.fft.irfft(spectrum)[:n] / n

@@ -19,24 +19,34 @@ def reproduce_command(
     methods: Annotated[
         str | None, typer.Option(help='Rows to run, separated by commas; "paper" and "ours" name groups.')
     ] = None,
+    replication: Annotated[
+        int | None, typer.Option(min=0, help="Run this replication alone, counted from 0, and print its answers.")
+    ] = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="Discard what is stored for these rows first.")] = False,
 ) -> None:
     """Run a table or figure of the paper, or resume it: CSV, Markdown table, PNG and SVG, published numbers beside."""
     from ..experiments import EXPERIMENTS, load_experiment
-    from ..experiments.runner import reproduce
+    from ..experiments.runner import replicate, reproduce
 
     if name == "list":
         typer.echo("\n".join(EXPERIMENTS))
         return
+    rows = None if methods is None else methods.split(",")
     try:
         for each in EXPERIMENTS if name == "all" else (name,):
+            if replication is not None:
+                found = replicate(load_experiment(each), replication, quick=quick, seed=seed, methods=rows)
+                for cell, method, answer, error in found:
+                    numbers = " ".join(f"{number:.10g}" for number in answer)
+                    typer.echo(f"{each}: {cell}, {method}: error {error:.6g}, answer {numbers}")
+                continue
             results = reproduce(
                 load_experiment(each),
                 out,
                 quick=quick,
                 replications=replications,
                 seed=seed,
-                methods=None if methods is None else methods.split(","),
+                methods=rows,
                 fresh=fresh,
             )
             typer.echo((results.folder / "table.md").read_text())

@@ -13,7 +13,8 @@ import numpy as np
 
 from ..data import Task, Tasks
 from ..kernels import SquaredExponential
-from ..paper.fit import Exact, fit
+from ..paper.exact import Exact
+from ..paper.fitting import fit
 from ..paper.stochastic import BlockCoordinateDescent, StochasticOptimisation
 from ..paper.variates import KernelVariate
 from ..report import pyplot
@@ -144,7 +145,8 @@ def _descent(cell: Cell, tasks: int) -> StochasticOptimisation:
 def _joint(selection: Exact | None, parametrization: Any):
     def run(cell: Cell, data: Sequence[Tasks], seeds: Sequence[int]) -> list[Vector]:
         count = cell["T"]
-        variate = KernelVariate(_kernel(cell), 0.5 + 0.5 * np.eye(count), parametrization=parametrization)
+        b = 0.5 + 0.5 * np.eye(count)
+        variate = KernelVariate(_kernel(cell), b, parametrization=parametrization, scores="shared")
         return [fit(tasks, variate, selection or _descent(cell, count), seed=0).mean for tasks in data]
 
     return run

@@ -81,11 +81,12 @@ class Evidence(Experiment):
 
     def figure(self, results: Results) -> Any:
         count = len(results.methods)
-        figure, axes = pyplot().subplots(1, 1 + count, figsize=(4 * (1 + count), 4), layout="constrained")
+        figure, axes = pyplot().subplots(1, 2 + count, figsize=(4 * (2 + count), 4), layout="constrained")
         _draw_oscillator(axes[0])
-        for ax in axes[2:]:
-            ax.sharey(axes[1])
-        for ax, (method, about) in zip(axes[1:], results.methods.items(), strict=True):
+        draw_scores(axes[1])
+        for ax in axes[3:]:
+            ax.sharey(axes[2])
+        for ax, (method, about) in zip(axes[2:], results.methods.items(), strict=True):
             done = [cell for cell in results.cells if results.rows(method, cell)]  # all, once the run is complete
             estimates = [results.answers(method, cell)[:, 0] for cell in done]
             box = ax.boxplot(estimates, patch_artist=True, tick_labels=[str(cell["samples"]) for cell in done])
@@ -194,6 +195,17 @@ def _score_at(i: int, x: np.ndarray) -> np.ndarray:
 def _score_likelihood(x: bytes) -> np.ndarray:
     """Score of the likelihood in z at points x: one solution of the equation serves all temperatures and moments."""
     return van_der_pol.score_likelihood(np.log(np.frombuffer(x))[:, None])
+
+
+def draw_scores(ax: Any) -> None:
+    """The scores of all temperatures: those of neighbours are much alike (Appendix E.5)."""
+    x = np.linspace(0.5, 1.6, 111)[:, None]
+    likelihood = van_der_pol.score_likelihood(np.log(x))
+    shades = pyplot().get_cmap("viridis")(np.linspace(0, 1, COUNT))
+    for i in range(COUNT):
+        ax.plot(x[:, 0], _score(x, likelihood, i)[:, 0], color=shades[i], lw=0.8)
+    ax.set_xlabel("x")
+    ax.set_title("scores of the power posteriors, cold is bright", fontsize=10)
 
 
 def _draw_oscillator(ax: Any) -> None:

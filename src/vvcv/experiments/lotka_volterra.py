@@ -89,8 +89,9 @@ class LotkaVolterra(Experiment):
         return Published(numbers[row][numbers["T"].index(cell["T"])]) if row in numbers else None
 
     def figure(self, results: Results) -> Any:
-        figure, (left, right) = pyplot().subplots(1, 2, figsize=(14, 4.5), layout="constrained")
-        _draw_posterior(left, self.times[10])
+        figure, (left, middle, right) = pyplot().subplots(1, 3, figsize=(19, 4.5), layout="constrained")
+        draw_posterior(left, self.times[10], "hare")
+        draw_posterior(middle, self.times[10], "lynx")
         draw_errors(right, results)
         figure.legend(*right.get_legend_handles_labels(), loc="outside right upper", frameon=False, fontsize=8)
         return figure
@@ -144,17 +145,18 @@ class SharedCentres(PaperVariate):
         return FeatureSpace(space.task, tasks * space.features, tasks=tasks)
 
 
-def _draw_posterior(ax: Any, times: tuple[float, ...]) -> None:
-    """Hares observed, their posterior mean with the central 95 percent, and where the tasks are."""
+def draw_posterior(ax: Any, times: tuple[float, ...], species: lotka_volterra.Species) -> None:
+    """Animals observed, their posterior mean with the central 95 percent, and where the tasks are."""
     years = np.linspace(lotka_volterra.YEARS[0], lotka_volterra.YEARS[-1], 201)
-    orbits = lotka_volterra.abundance(lotka_volterra_reference.load_points()[:500], years)
+    orbits = lotka_volterra.abundance(lotka_volterra_reference.load_points()[:500], years, species)
     ax.plot(years, orbits.mean(axis=0), color="C0", label="posterior mean")
     for level in (2.5, 97.5):
         ax.plot(years, np.percentile(orbits, level, axis=0), ":", color="C0")
-    ax.plot(lotka_volterra.YEARS, lotka_volterra.OBSERVATIONS[:, 0], "ko", ms=3, label="observed")
+    observed = lotka_volterra.OBSERVATIONS[:, lotka_volterra.SPECIES.index(species)]
+    ax.plot(lotka_volterra.YEARS, observed, "ko", ms=3, label="observed")
     for edge in (min(times), max(times)):
         ax.axvline(edge, color="C3", lw=1)
     ax.set_xticks(range(1900, 1921, 5))
-    ax.set_ylabel("hares, thousands")
-    ax.set_title("posterior of the hare; tasks between the red lines", fontsize=10)
+    ax.set_ylabel(f"{species}, thousands")
+    ax.set_title(f"posterior of the {species}; tasks between the red lines", fontsize=10)
     ax.legend(frameon=False)

@@ -14,11 +14,12 @@ import numpy as np
 
 from ..data import Tasks
 from ..kernels import Kernel, Side
-from ..paper.fit import Exact, Fit, fit_replications
+from ..paper.exact import Exact
+from ..paper.fitting import fit_replications
 from ..paper.marginal_likelihood import MiniBatchMarginalLikelihood, maximise_marginal_likelihood
+from ..paper.result import Fit
 from ..paper.stochastic import BlockCoordinateDescent, StochasticOptimisation
 from ..paper.variates import KernelVariate
-from ..paper.variates.space import LinearSpace
 from ..stein import SteinKernel, gram
 from .experiment import Cell, Method, Vector
 
@@ -30,12 +31,10 @@ DECAY = 0.99
 
 @dataclass(frozen=True, eq=False)
 class PaperVariate(KernelVariate):
-    """A coefficient in R^T for each point (eq. 9), without the matrix of the RKHS norm: the penalty is ||theta||^2."""
+    """A coefficient in R^T for each point (eq. 9), of one target unless `scores` says otherwise."""
 
     parametrization: Any = "paper"
-
-    def space(self, rows: Side, centres: Side, tasks: int) -> LinearSpace:
-        return super().space(rows, Side(*centres), tasks)  # the norm is made for the rows' own object only
+    scores: Any = "shared"
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +71,7 @@ class Recipe:
     def control_variate(self, cell: Cell, tasks: Tasks, kernel: Kernel) -> KernelVariate:
         """The variate of one data set."""
         b = self.coregionalization
-        scores = None if self.scores is None else self.scores(cell, tasks)
+        scores = "shared" if self.scores is None else self.scores(cell, tasks)
         return self.variate(kernel, b(cell) if callable(b) else b, scores=scores)
 
     def kernels(self, cell: Cell, data: Sequence[Tasks], seeds: Sequence[int]) -> list[Kernel]:

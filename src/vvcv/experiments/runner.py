@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from .experiment import Cell, Experiment, answer, data_set, replication_seed
+from .experiment import Cell, Experiment, Vector, answer, data_set, replication_seed
 from .journal import Journal, mend, sole_writer, write_atomically
 from .results import Results, write_results
 
@@ -69,6 +69,31 @@ def reproduce(
         results = load_results(experiment, folder)
         write_results(results)
     return results
+
+
+def replicate(
+    experiment: Experiment,
+    replication: int,
+    *,
+    quick: bool = False,
+    seed: int = 0,
+    methods: Sequence[str] | None = None,
+) -> list[tuple[Cell, str, Vector, float]]:
+    """One replication of every cell, without a file: cell, method, answer and error, as a whole run would have them.
+
+    A method that runs several replications in one loop runs the block to which this one belongs.
+    """
+    if replication < 0:
+        raise ValueError(f"Replications are counted from 0, but got {replication}.")
+    found = []
+    for cell in experiment.cells(quick):
+        for method in choose_methods(experiment, quick, methods):
+            block = experiment.methods(quick)[method].block
+            first = replication - replication % block
+            answers = answer(experiment, method, cell, seed, range(first, first + block), quick)
+            vector = answers[replication - first]
+            found.append((cell, method, vector, experiment.error(cell, vector)))
+    return found
 
 
 def choose_methods(experiment: Experiment, quick: bool, wanted: Sequence[str] | None) -> list[str]:

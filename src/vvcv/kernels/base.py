@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import reduce
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -27,9 +27,17 @@ class Side(NamedTuple):
 class Kernel(eqx.Module):
     """A positive semi-definite function k(x, y) of two points."""
 
+    relates_tasks: ClassVar[bool] = False
+
     def __call__(self, x: Float[Array, " d"], y: Float[Array, " d"]) -> Float[Array, ""]:
         """The kernel at one pair of points."""
         raise NotImplementedError
+
+    def entry(
+        self, x: Float[Array, " d"], t: Int[Array, ""], y: Float[Array, " d"], u: Int[Array, ""]
+    ) -> Float[Array, ""]:
+        """K(x, y)_tu of a kernel that is the same for all tasks."""
+        return self(x, y)
 
     def has_stein(self, order: int) -> bool:
         """Whether `stein` knows a closed form for the Langevin operator of this order."""

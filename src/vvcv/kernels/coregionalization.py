@@ -6,13 +6,15 @@ matrix is one more matrix product.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Bool, Float
+from scipy.linalg import block_diag
 
 from .base import Kernel, positive
 
@@ -33,6 +35,13 @@ class Coregionalization(eqx.Module):
         """B itself."""
         loadings = self.loadings()
         return loadings @ loadings.T
+
+    def free_entries(self) -> Bool[np.ndarray, "T T"]:
+        """The entries that an exact step for B may move, where they may be any positive semi-definite blocks."""
+        raise ValueError(
+            f"Exact steps for B need entries that move freely, but a {type(self).__name__} ties them together. Use "
+            "BlockCoordinateDescent, or a Full, Diagonal or Blocks task matrix."
+        )
 
 
 class Fixed(Coregionalization):
@@ -62,6 +71,9 @@ class Fixed(Coregionalization):
     def loadings(self) -> Float[Array, "T R"]:
         return jnp.asarray(self.root)
 
+    def free_entries(self) -> Bool[np.ndarray, "T T"]:
+        return np.zeros((self.count, self.count), dtype=bool)
+
 
 class Diagonal(Coregionalization):
     """B = diag(v): no transfer between tasks, one variance each."""
@@ -77,6 +89,9 @@ class Diagonal(Coregionalization):
 
     def loadings(self) -> Float[Array, "T R"]:
         return jnp.diag(jnp.exp(0.5 * self.log_variance))
+
+    def free_entries(self) -> Bool[np.ndarray, "T T"]:
+        return np.eye(self.count, dtype=bool)
 
 
 class Full(Coregionalization):
@@ -104,6 +119,34 @@ class Full(Coregionalization):
         size = self.log_diagonal.shape[0]
         factor = jnp.diag(jnp.exp(self.log_diagonal))
         return factor.at[np.tril_indices(size, -1)].set(self.below)
+
+    def free_entries(self) -> Bool[np.ndarray, "T T"]:
+        return np.ones((self.count, self.count), dtype=bool)
+
+
+class Blocks(Coregionalization):
+    """A block-diagonal B: groups of neighbouring tasks share, each group in its own form.
+
+    >>> Blocks([Fixed(np.ones((2, 2))), Diagonal([1.0])]).count
+    3
+    """
+
+    blocks: tuple[Coregionalization, ...]
+
+    def __init__(self, blocks: Sequence[Any]) -> None:
+        if len(blocks) == 0:
+            raise ValueError("Blocks needs at least one block, but the list is empty.")
+        self.blocks = tuple(block if isinstance(block, Coregionalization) else Full(block) for block in blocks)
+
+    @property
+    def count(self) -> int:
+        return sum(block.count for block in self.blocks)
+
+    def loadings(self) -> Float[Array, "T R"]:
+        return jax.scipy.linalg.block_diag(*(block.loadings() for block in self.blocks))
+
+    def free_entries(self) -> Bool[np.ndarray, "T T"]:
+        return block_diag(*(block.free_entries() for block in self.blocks)).astype(bool)
 
 
 class LowRank(Coregionalization):

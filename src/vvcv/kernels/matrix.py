@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -20,11 +20,17 @@ from .coregionalization import Coregionalization
 class MatrixKernel(eqx.Module):
     """A matrix-valued kernel, read entry by entry: output t at x against output u at y."""
 
+    relates_tasks: ClassVar[bool] = True
+
     def entry(
         self, x: Float[Array, " d"], t: Int[Array, ""], y: Float[Array, " d"], u: Int[Array, ""]
     ) -> Float[Array, ""]:
         """K(x, y)_tu."""
         raise NotImplementedError
+
+    def has_stein(self, order: int) -> bool:
+        """Whether a closed form is known of the whole kernel; its terms may have one."""
+        return False
 
     def __add__(self, other: MatrixKernel) -> MatrixSum:
         return MatrixSum((*_terms(self), *_terms(other)))

@@ -9,6 +9,7 @@ lambda A' W^-1 (y - A beta). Anderson's extrapolation finds its fixed point in a
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -16,8 +17,11 @@ from jaxtyping import Float
 from scipy.linalg import cho_factor, cho_solve
 
 from ..runtime.precision import float64
-from .closed_form import joint_solution, reduced_space
+from .closed_form import joint_solution
+from .error_bars import exact_covariance
 from .problem import Problem
+from .result import Fit, Path
+from .selection import Seed, Selection
 
 
 class Alternated(NamedTuple):
@@ -32,7 +36,7 @@ class Alternated(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Alternation:
+class Alternation(Selection):
     """Alternate exact minimisers of L_vv over theta and beta, and of Lbar_vv over B with `learn_b`.
 
     `accelerate` extrapolates the sweeps of theta and beta; without it they are the paper's, and slow at small lambda.
@@ -43,6 +47,14 @@ class Alternation:
     accelerate: bool = True
     tolerance: float = 1e-13
     sweeps: int = 10_000
+
+    def select(self, problem: Problem, seed: Seed = 0) -> Fit:
+        """Sweeps until they come to rest; nothing is random."""
+        end = (alternate_with_b if self.learn_b else alternate_means)(problem, self)
+        path = Path(end.betas[:, : len(problem.tasks)], end.objectives, end.matrices, None)
+        solution = joint_solution(problem, self.regularization, "rkhs", end.b)
+        spread = partial(exact_covariance, problem, solution)
+        return Fit.of(problem, end.theta, end.beta, end.b, float(end.objectives[-1]), spread, path)
 
 
 def alternate_means(problem: Problem, settings: Alternation) -> Alternated:
@@ -103,9 +115,10 @@ def best_b(
 ) -> Float[np.ndarray, "T T"]:
     """argmin over positive semi-definite B of Lbar_vv with theta and beta held fixed: Update_B of Algorithm 1, exactly.
 
-    The objective is a strongly convex quadratic in B: accelerated gradient steps, each projected on the cone.
+    The objective is a strongly convex quadratic in B: accelerated gradient steps, each projected on the cone. Entries
+    that the form of B does not let move (all of a Fixed one) stay.
     """
-    task, gram = problem.tasks.task, np.asarray(reduced_space(problem).gram)
+    task, gram = problem.tasks.task, problem.space.scalar_gram()
     tasks = len(problem.tasks)
     indicator = np.eye(tasks)[task]
     heights = gram @ (theta[:, None] * indicator)
@@ -121,23 +134,26 @@ def best_b(
     rates = np.linalg.eigvalsh(curvatures)
     step, ratio = 0.5 / rates.max(), np.sqrt(rates.min() / rates.max())
     momentum = (1 - ratio) / (1 + ratio)
-    b = ahead = _project(problem.b)
+    free = problem.free_entries
+    b = ahead = _project(problem.b, problem.b, free)
     for _ in range(steps):
-        moved = _project(ahead - step * gradient(ahead))
+        moved = _project(ahead - step * gradient(ahead), problem.b, free)
         if np.abs(moved - b).max() <= 1e-15 * np.abs(moved).max():
             return moved
         ahead, b = moved + momentum * (moved - b), moved
     return b
 
 
-def _project(b: np.ndarray) -> np.ndarray:
-    values, vectors = np.linalg.eigh(0.5 * (b + b.T))
-    return (vectors * np.maximum(values, 0.0)) @ vectors.T
+def _project(b: np.ndarray, start: np.ndarray, free: np.ndarray) -> np.ndarray:
+    """The nearest positive semi-definite matrix with the entries of `start` where none may move."""
+    values, vectors = np.linalg.eigh(np.where(free, 0.5 * (b + b.T), 0.0))
+    return np.where(free, (vectors * np.maximum(values, 0.0)) @ vectors.T, start)
 
 
 @float64
 def _reduced_gram(problem: Problem, b: np.ndarray) -> Float[np.ndarray, "N N"]:
-    return np.asarray(reduced_space(problem).expand(b))
+    problem.space.scalar_gram()
+    return np.asarray(problem.space.expand(b))
 
 
 def _pace(history: list[tuple[np.ndarray, np.ndarray]]) -> float:

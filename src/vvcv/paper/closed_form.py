@@ -10,34 +10,37 @@ and by least squares on theta itself where there are fewer features than rows, o
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Float
-from scipy.linalg import LinAlgError, cholesky, lstsq, solve
+from jaxtyping import Float, Int
+from scipy.linalg import LinAlgError, cholesky, solve
 
 from ..linear_system.dense import DenseSystem
 from ..runtime.precision import float64
 from .objective import Objective, Variance
 from .problem import Problem
-from .variates import LinearSpace, Penalty, ReducedSpace
+from .variates import Dual, Penalty
 
 
 @dataclass(frozen=True, eq=False)
 class LinearSolution:
-    """The joint minimiser; `influence` gives each value's weight in beta and its leave-one-out residual."""
+    """The joint minimiser, with what an error bar asks: the weight of every value in beta, and residuals left out."""
 
     theta: Float[np.ndarray, " ..."]
     beta: Float[np.ndarray, " p"]
     objective: float
-    influence: Callable[[], tuple[Float[np.ndarray, "p N"], Float[np.ndarray, " N"]]]
+    influence: Callable[[], Influence]
 
-    def jackknife(self) -> Float[np.ndarray, "p p"]:
-        """Covariance of beta: sum over rows of (weight of the row times its leave-one-out residual)^2."""
-        weights, left_out = self.influence()
-        spread = weights * left_out
-        return spread @ spread.T
+
+class Influence(NamedTuple):
+    """Each value's weight in beta, and residuals of values predicted without them: row by row, or block by block."""
+
+    weights: Float[np.ndarray, "p N"]
+    left_out: Float[np.ndarray, " N"]
+    blocks_left_out: Callable[[Sequence[Int[np.ndarray, " k"]]], Iterable[Float[np.ndarray, " k"]]]
 
 
 @float64
@@ -49,42 +52,67 @@ def joint_solution(
     objective: Objective | None = None,
 ) -> LinearSolution:
     """theta and beta that minimise L_vv together, for a fixed B (paper, eq. 8; Theorem 4.1 with beta optimal too)."""
-    space = linear_space(problem)
+    space = problem.space_with(penalty)
     b = problem.b if b is None else b
-    psi = np.asarray(space.expand(b))
     precision = (objective or Variance()).precision(problem.chains)
-    if penalty == "rkhs" and isinstance(space, ReducedSpace):
+    if penalty == "rkhs":
         _check_regularization(regularization)
-        solution = _dual(psi, None, precision, problem, regularization)
-    elif penalty == "rkhs":
-        solution = _from_root(psi, np.asarray(space.inner(b)), precision, problem, regularization)
-    elif psi.shape[1] <= psi.shape[0] or regularization == 0:
-        solution = _primal(psi, precision, problem, regularization)
+        solution = _dual(space.dual(b), precision, problem, regularization)
     else:
-        solution = _dual(psi @ psi.T, psi, precision, problem, regularization)
+        psi = np.asarray(space.expand(b))
+        if psi.shape[1] <= psi.shape[0] or regularization == 0:
+            solution = _primal(psi, precision, problem, regularization)
+        else:
+            solution = _dual(_euclidean(psi), precision, problem, regularization)
     return replace(solution, theta=solution.theta.reshape(space.initial().shape))
 
 
 @float64
+def solution_given_means(
+    problem: Problem,
+    beta: Float[np.ndarray, " p"],
+    regularization: float,
+    penalty: Penalty = "rkhs",
+    b: Float[np.ndarray, "T T"] | None = None,
+    objective: Objective | None = None,
+) -> LinearSolution:
+    """theta of Theorem 4.1 with beta given, and as means the averages of f - g (paper, after Theorem 4.1).
+
+    N T unknowns in the paper's parametrisation, N in the reduced one, (K0 + lambda diag(m_t)) c = f - beta, which gives
+    the same function.
+    """
+    _check_regularization(regularization)
+    space = problem.space_with(penalty)
+    b = problem.b if b is None else b
+    dual = space.dual(b) if penalty == "rkhs" else _euclidean(np.asarray(space.expand(b)))
+    precision = (objective or Variance()).precision(problem.chains)
+    noise = regularization * (np.diag(1 / precision) if precision.ndim == 1 else np.linalg.inv(precision))
+    inverse, target = np.linalg.inv(dual.gram + noise), problem.values - problem.columns @ beta
+    weights = solve(dual.gram + noise, target, assume_a="pos")
+    count = len(problem.tasks)
+    mine, left = problem.columns[:, :count], problem.values - problem.columns[:, count:] @ beta[count:]
+    averages = mine.T / mine.sum(axis=0)[:, None]
+
+    def without(blocks: Sequence[np.ndarray]) -> Iterable[np.ndarray]:
+        return (np.linalg.solve(inverse[np.ix_(rows, rows)], weights[rows]) for rows in blocks)
+
+    return LinearSolution(
+        theta=dual.coefficients(weights).reshape(space.initial().shape),
+        beta=np.concatenate([averages @ (left - dual.gram @ weights), beta[count:]]),
+        objective=float(target @ weights) * regularization,
+        influence=lambda: Influence(averages @ noise @ inverse, weights / np.diag(inverse), without),
+    )
+
+
 def coefficients_given_means(
     problem: Problem, beta: Float[np.ndarray, " p"], regularization: float, b: Float[np.ndarray, "T T"] | None = None
 ) -> Float[np.ndarray, " ..."]:
-    """theta of Theorem 4.1 with beta given: N T unknowns in the paper's parametrisation, N in the reduced one.
+    """theta of Theorem 4.1 with beta given.
 
     Full:     sum_t' sum_j' (sum_t 1/m_t sum_j K0_.t K0_t. + lambda K0) theta = sum_t 1/m_t sum_j K0_.t (f - beta)
     Reduced:  (K0 + lambda diag(m_t)) c = f - beta, which gives the same function.
     """
-    _check_regularization(regularization)
-    space = linear_space(problem)
-    b = problem.b if b is None else b
-    psi, target = np.asarray(space.expand(b)), problem.values - problem.columns @ beta
-    precision = Variance().precision(problem.chains)
-    if isinstance(space, ReducedSpace):
-        return solve(psi + regularization * np.diag(1 / precision), target, assume_a="pos")
-    system = (psi.T * precision) @ psi + regularization * np.asarray(space.inner(b))
-    # Where K_0 is only semi-definite (repeated points, singular B) all solutions give one function: take the shortest.
-    theta = lstsq(system, (psi.T * precision) @ target, cond=1e-15)[0]
-    return theta.reshape(space.initial().shape)
+    return solution_given_means(problem, beta, regularization, "rkhs", b).theta
 
 
 @float64
@@ -96,79 +124,63 @@ def best_means(problem: Problem, theta: np.ndarray, b: np.ndarray | None = None)
     return np.bincount(task, weights=remainder) / np.bincount(task)
 
 
-def linear_space(problem: Problem) -> LinearSpace:
-    """The problem's space, which must be linear for closed forms."""
-    if not isinstance(problem.space, LinearSpace):
-        raise ValueError(
-            f"Closed forms need a variate that is linear in its coefficients, but {type(problem.variate).__name__} is "
-            "not. Use StochasticOptimisation."
-        )
-    return problem.space
+def _euclidean(psi: np.ndarray) -> Dual:
+    return Dual(psi @ psi.T, lambda weights: psi.T @ weights)
 
 
-def reduced_space(problem: Problem) -> ReducedSpace:
-    """The problem's space with one scalar per observation, on which exact steps for B work."""
-    space = linear_space(problem)
-    if not isinstance(space, ReducedSpace):
-        raise ValueError(
-            f"Exact steps for B work on one scalar per observation, but the variate has a {type(space).__name__}. "
-            'Use KernelVariate with parametrization="reduced"; the minimiser is the same function.'
-        )
-    return space
-
-
-def _dual(
-    gram: np.ndarray, psi: np.ndarray | None, precision: np.ndarray, problem: Problem, lam: float
-) -> LinearSolution:
-    """N unknowns, one factorisation of W; theta is W's own coefficients, or Psi' times them."""
+def _dual(dual: Dual, precision: np.ndarray, problem: Problem, lam: float) -> LinearSolution:
+    """N unknowns, one factorisation of W."""
     noise = np.diag(1 / precision) if precision.ndim == 1 else np.linalg.inv(precision)
     try:
-        system = DenseSystem(gram + lam * noise, problem.columns, problem.values)
+        system = DenseSystem(dual.gram + lam * noise, problem.columns, problem.values)
     except LinAlgError:
         raise ValueError(
             f"K_0 + lambda diag(m_t) must be positive definite, but is not at lambda = {lam:g} within rounding. "
             "Increase the regularization, or remove points that nearly coincide."
         ) from None
     weights = system.weights
-    theta = weights if psi is None else psi.T @ weights
 
-    def influence():
-        solved = solve(gram + lam * noise, problem.columns, assume_a="pos")
-        return system.covariance @ solved.T, system.leave_one_out()[0]
+    def influence() -> Influence:
+        solved = solve(dual.gram + lam * noise, problem.columns, assume_a="pos")
+        return Influence(system.covariance @ solved.T, system.leave_one_out()[0], without)
 
-    return LinearSolution(theta, system.coefficients, lam * float(problem.values @ weights), influence)
+    def without(blocks: Sequence[np.ndarray]) -> Iterable[np.ndarray]:
+        return (residual for residual, _ in system.leave_rows_out(blocks))
+
+    value = lam * float(problem.values @ weights)
+    return LinearSolution(dual.coefficients(weights), system.coefficients, value, influence)
 
 
 def _primal(psi: np.ndarray, precision: np.ndarray, problem: Problem, lam: float) -> LinearSolution:
     """As many unknowns as columns and features: least squares, of least norm where data leave a choice."""
-    root = np.diag(np.sqrt(precision)) if precision.ndim == 1 else cholesky(precision)
-    columns = problem.columns.shape[1]
+    columns, both = problem.columns.shape[1], np.hstack([problem.columns, psi])
+    root = np.sqrt(precision) if precision.ndim == 1 else cholesky(precision)
     ridge = np.zeros((psi.shape[1], columns + psi.shape[1]))
     ridge[:, columns:] = np.sqrt(lam) * np.eye(psi.shape[1])
-    design = np.vstack([root @ np.hstack([problem.columns, psi]), ridge])
+    design = np.vstack([root[:, None] * both if root.ndim == 1 else root @ both, ridge])
     scale = np.linalg.norm(design, axis=0)
     scale = np.where(scale > 0, scale, 1.0)
-    inverse = np.linalg.pinv(design / scale, rcond=1e-13)[:, : len(psi)] @ root / scale[:, None]
+    inverse = np.linalg.pinv(design / scale, rcond=1e-13)[:, : len(psi)]
+    inverse = (inverse * root if root.ndim == 1 else inverse @ root) / scale[:, None]
     fitted = inverse @ problem.values
-    residual = problem.values - np.hstack([problem.columns, psi]) @ fitted
-    leverage = np.sum(np.hstack([problem.columns, psi]) * inverse.T, axis=1)
+    residual = problem.values - both @ fitted
+    leverage = np.sum(both * inverse.T, axis=1)
     weighted = residual @ (precision * residual if precision.ndim == 1 else precision @ residual)
     value = float(weighted + lam * np.sum(fitted[columns:] ** 2))
     left_out = residual / np.maximum(1 - leverage, 1e-12)
-    return LinearSolution(fitted[columns:], fitted[:columns], value, lambda: (inverse[:columns], left_out))
 
+    def without(blocks: Sequence[np.ndarray]) -> Iterable[np.ndarray]:
+        for rows in blocks:
+            part, back = both[rows], inverse[:, rows]
+            if len(rows) > part.shape[1]:  # by the unknowns, of which there are fewer than rows
+                moved = np.linalg.lstsq(np.eye(part.shape[1]) - back @ part, back @ residual[rows], rcond=1e-12)[0]
+                yield residual[rows] + part @ moved
+            else:
+                yield np.linalg.lstsq(np.eye(len(rows)) - part @ back, residual[rows], rcond=1e-12)[0]
 
-def _from_root(
-    psi: np.ndarray, inner: np.ndarray, precision: np.ndarray, problem: Problem, lam: float
-) -> LinearSolution:
-    """The RKHS norm in the paper's parametrisation: change to coordinates in which it is Euclidean."""
-    values, vectors = np.linalg.eigh(inner)
-    kept = values > 1e-13 * values[-1]
-    root = vectors[:, kept] / np.sqrt(values[kept])
-    _check_regularization(lam)
-    moved = psi @ root
-    solution = _dual(moved @ moved.T, moved, precision, problem, lam)
-    return replace(solution, theta=root @ solution.theta)
+    return LinearSolution(
+        fitted[columns:], fitted[:columns], value, lambda: Influence(inverse[:columns], left_out, without)
+    )
 
 
 def _check_regularization(lam: float) -> None:

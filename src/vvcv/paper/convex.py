@@ -4,20 +4,25 @@
 
 is jointly convex in alpha = theta B (the coefficients of g in k_0), beta and B. Two exact steps in turn: (alpha, beta)
 given B is Theorem 4.1, and B given alpha is (lambda (alpha' k_0 alpha + delta^2 I) / 2)^(1/3). The paper's delta^2
-stands inside a sum over all pairs of points: its delta is ours divided by N.
+stands inside a sum over all pairs of points: its delta is ours divided by N. A diagonal or block-diagonal B is found
+block by block, for which the problem is convex too; a Fixed one stays.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
 from ..runtime.precision import float64
-from .closed_form import joint_solution, reduced_space
+from .closed_form import joint_solution
+from .error_bars import exact_covariance
 from .problem import Problem
+from .result import Fit, Path
+from .selection import Seed, Selection
 
 
 class ConvexPath(NamedTuple):
@@ -33,7 +38,7 @@ class ConvexPath(NamedTuple):
 
 
 @dataclass(frozen=True)
-class ConvexSequence:
+class ConvexSequence(Selection):
     """Settings of the sequence: delta falls by `shrink` from `delta` (relative to B's own scale) to `smallest`."""
 
     regularization: float = 1e-3
@@ -50,20 +55,30 @@ class ConvexSequence:
                 f"shrink = {self.shrink}, smallest = {self.smallest}, delta = {self.delta}."
             )
 
+    def select(self, problem: Problem, seed: Seed = 0) -> Fit:
+        """The end of the sequence; nothing is random."""
+        end = convex_sequence(problem, self)
+        path = Path(end.betas[:, : len(problem.tasks)], end.objectives, end.matrices, None)
+        solution = joint_solution(problem, self.regularization, "rkhs", end.b)
+        spread = partial(exact_covariance, problem, solution)
+        return Fit.of(problem, end.theta, end.beta, end.b, float(end.objectives[-1]), spread, path)
+
 
 @float64
 def convex_sequence(problem: Problem, settings: ConvexSequence) -> ConvexPath:
     """Minimise Lbar_delta for each delta in turn, each from the minimiser of the one before."""
-    lam, gram = settings.regularization, np.asarray(reduced_space(problem).gram)
+    lam, gram = settings.regularization, problem.space.scalar_gram()
     indicator = np.eye(len(problem.tasks))[problem.tasks.task]
-    b = _start(problem)
+    free = problem.free_entries
+    learned = np.ix_(*[np.flatnonzero(free.any(axis=0))] * 2)
+    b = _start(problem.b, free)
     delta = settings.delta * float(np.sqrt(2 * np.trace(b @ b @ b) / (lam * len(b))))
     stop = delta * settings.smallest / settings.delta
     objectives, deltas, betas, matrices = [], [], [], []
     while True:
         for step in range(settings.steps):
             solution = joint_solution(problem, lam, "rkhs", b)
-            penalty = lam * delta**2 * np.trace(np.linalg.inv(b))
+            penalty = lam * delta**2 * np.trace(np.linalg.inv(b[learned]))
             objectives.append(solution.objective + penalty + np.sum(b**2))
             deltas.append(delta)
             betas.append(solution.beta)
@@ -71,7 +86,7 @@ def convex_sequence(problem: Problem, settings: ConvexSequence) -> ConvexPath:
             if step and objectives[-2] - objectives[-1] <= settings.tolerance * objectives[-1]:
                 break
             own = theta_products(gram, solution.theta, indicator)
-            b = best_b_of_function(b @ own @ b, lam, delta)
+            b = np.where(free, best_b_of_function(np.where(free, b @ own @ b, 0.0), lam, delta), b)
         if delta <= stop * (1 + 1e-9):
             break
         delta *= settings.shrink
@@ -100,7 +115,7 @@ def theta_products(
     return spread.T @ gram @ spread
 
 
-def _start(problem: Problem) -> Float[np.ndarray, "T T"]:
-    """The given B, lifted where it is singular: every convex problem forgets its start."""
-    b = problem.b
-    return b + 1e-6 * np.trace(b) / len(b) * np.eye(len(b)) if np.linalg.eigvalsh(b)[0] <= 0 else b
+def _start(b: Float[np.ndarray, "T T"], free: Bool[np.ndarray, "T T"]) -> Float[np.ndarray, "T T"]:
+    """The given B, lifted where it is singular and may move: every convex problem forgets its start."""
+    lifted = b + 1e-6 * np.trace(b) / len(b) * np.eye(len(b)) if np.linalg.eigvalsh(b)[0] <= 0 else b
+    return np.where(free, lifted, b)

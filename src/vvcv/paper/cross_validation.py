@@ -11,8 +11,9 @@ from jaxtyping import Float
 from scipy.spatial.distance import pdist
 
 from ..data import Tasks, as_tasks
-from .fit import Selection, fit_replications
+from .fitting import fit_replications
 from .objective import Objective, Variance
+from .selection import Selection
 from .splits import folds
 from .variates import Variate
 
@@ -24,7 +25,7 @@ class Validated(NamedTuple):
     """The name of the best candidate and the held-out objective of every one."""
 
     best: str
-    scores: dict[str, float]
+    objectives: dict[str, float]
 
 
 def cross_validate(
@@ -39,15 +40,16 @@ def cross_validate(
     if not candidates:
         raise ValueError("Cross-validation needs candidates, but there are none. Pass {name: (variate, selection)}.")
     parts = folds(tasks, count, seed)
-    scores = {}
+    objectives = {}
     for name, (variate, selection) in candidates.items():
         total = 0.0
         for others, fold, _ in parts:
             fitted = fit_replications([others], variate, selection, seeds=[seed])[0]
             residual = fitted.remainder(fold) - np.repeat(fitted.mean, fold.sizes)
-            total += (objective or Variance()).value(residual, [(1, size) for size in fold.sizes]) / count
-        scores[name] = total
-    return Validated(min(scores, key=scores.__getitem__), scores)
+            chains = [task.chains or (1, task.size) for task in fold]
+            total += (objective or Variance()).value(residual, chains) / count
+        objectives[name] = total
+    return Validated(min(objectives, key=objectives.__getitem__), objectives)
 
 
 def median_heuristic(points: Float[np.ndarray, "n d"], seed: int = 0) -> float:

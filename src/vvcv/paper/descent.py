@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -12,12 +13,13 @@ from jaxtyping import Float
 from rich.progress import Progress
 
 from ..data import Tasks
-from ..kernels import Full
 from ..runtime.precision import float64
 from .batches import Batches, make_batches, shuffled_rows
-from .loop import ADAM, Data, Rules, State, run, start
+from .loop import ADAM, Data, Known, Rules, State, run, start
 from .problem import Problem
-from .stochastic import Path, StochasticOptimisation, as_generator
+from .result import Path
+from .settings import DescentSettings
+from .splits import as_generator
 
 #: Epochs per compiled call, at most: between calls the progress bar moves, early stopping looks and Ctrl-C is heard.
 CHUNK = 50
@@ -35,20 +37,18 @@ class Descended(NamedTuple):
 @float64
 def descend(
     problems: Sequence[Problem],
-    settings: StochasticOptimisation,
+    settings: DescentSettings,
     seeds: Sequence[int | jax.Array],
     held: Sequence[Tasks] | None = None,
 ) -> list[Descended]:
     """Select by stochastic optimisation on every problem at once; problems must have equal shapes."""
     _check_shapes(problems, settings)
-    rules = _rules(settings, problems)
+    rules = _rules(settings, problems[0], None if held is None else held[0])
     data = _stack([_data(p, settings) for p in problems])
     held_data = None if held is None else _stack([_held(p, t, settings) for p, t in zip(problems, held, strict=True)])
     batches = make_batches(problems[0].tasks.sizes, settings.batch_size)
     batches = Batches(batches.positions, batches.weights.astype(settings.precision))
-    state = jax.vmap(lambda d, beta: start(rules, d, beta, _start_b(problems[0], settings)))(
-        data, jnp.asarray(np.stack([p.plain_means for p in problems]), settings.precision)
-    )
+    state = jax.vmap(partial(start, rules))(*_stack([_cast(_start(p, settings), settings) for p in problems]))
     state, path, early = _chunks(settings, rules, data, held_data, batches, state, seeds, problems)
     unknowns = state.best if early else state.unknowns
     return [_unstack(unknowns, path, index, held is not None) for index in range(len(problems))]
@@ -57,7 +57,7 @@ def descend(
 def _chunks(settings, rules, data, held, batches, state: State, seeds, problems) -> tuple[State, list, bool]:
     epochs = settings.epochs
     padded = -(-epochs // CHUNK) * CHUNK
-    scales = _scales(settings, padded)
+    scales = jnp.asarray(settings.scales(padded), settings.precision)
     generators = [as_generator(seed) for seed in seeds]
     bar = Progress(transient=True, disable=not settings.progress)
     path: list = []
@@ -81,7 +81,7 @@ def _chunks(settings, rules, data, held, batches, state: State, seeds, problems)
     return state, path, held is not None and bool(path)
 
 
-def _check(losses: np.ndarray, reference: np.ndarray, begin: int, settings: StochasticOptimisation, last: bool) -> None:
+def _check(losses: np.ndarray, reference: np.ndarray, begin: int, settings: DescentSettings, last: bool) -> None:
     """Refuse an objective that is not finite, or that ends far above its value without a control variate.
 
     In between it may rise for a while: Adam has spikes of its own.
@@ -105,68 +105,75 @@ def _orders(generators: list[np.random.Generator], problem: Problem, batches: Ba
 
 
 def _stalled(path: list, patience: int) -> bool:
-    scores = np.concatenate([piece[3] for piece in path], axis=1)
-    return bool((scores.shape[1] - 1 - np.argmin(scores, axis=1) >= patience).all())
+    held = np.concatenate([piece[3] for piece in path], axis=1)
+    return bool((held.shape[1] - 1 - np.argmin(held, axis=1) >= patience).all())
 
 
-def _start_objective(problem: Problem, settings: StochasticOptimisation) -> float:
+def _start_objective(problem: Problem, settings: DescentSettings) -> float:
     plain = problem.values - problem.columns @ problem.plain_means
     spread = settings.objective.value(plain, problem.chains)
-    of_b = float(np.sum(problem.b**2)) if settings.learn_b else 0.0
+    of_b = float(np.sum(problem.b**2)) if _learns_b(problem, settings) else 0.0
     return spread + of_b + 1e-12 * float(np.mean(problem.values**2))
 
 
-def _rules(settings: StochasticOptimisation, problems: Sequence[Problem]) -> Rules:
+def _learns_b(problem: Problem, settings: DescentSettings) -> bool:
+    """Whether B is learned: a form without parameters, such as Fixed, stays, and Algorithm 1 is Algorithm 2."""
+    return settings.learn_b and bool(jax.tree.leaves(problem.form))
+
+
+def _rules(settings: DescentSettings, problem: Problem, held: Tasks | None) -> Rules:
+    learn_b = _learns_b(problem, settings)
     return Rules(
         regularization=jnp.asarray(settings.regularization, settings.precision),
         optimizer=settings.optimizer or ADAM,
         penalty=settings.penalty,
-        norm=float(settings.objective.norm),
-        learn_b=settings.learn_b,
-        shared_state=settings.learn_b and getattr(settings, "shared_state", False),
-        b_first=getattr(settings, "b_first", False),
+        objective=settings.objective,
+        chains=problem.chains,
+        held_chains=() if held is None else problem.on(held).chains,
+        learn_b=learn_b,
+        shared_state=learn_b and settings.shared_state,
+        b_first=settings.b_first,
     )
 
 
-def _scales(settings: StochasticOptimisation, epochs: int) -> Float[jax.Array, "epochs 2"]:
-    """Factors of the updates of (theta, beta) and of B; an optimiser of the user's has its own sign and rate."""
-    if settings.optimizer is not None:
-        return jnp.ones((epochs, 2), settings.precision)
-    rates = settings.rates(epochs)
-    of_b = getattr(settings, "learning_rate_b", None)
-    both = [rates, rates if of_b is None else settings.rates(epochs, of_b)]
-    return -jnp.asarray(np.stack(both, axis=1), settings.precision)
+def _start(problem: Problem, settings: DescentSettings) -> tuple[Any, np.ndarray, Any]:
+    """theta, beta and B to start from; a start of beta may leave out the polynomial part."""
+    theta = initial = problem.space.initial()
+    if settings.start_theta is not None:
+        theta = settings.start_theta
+        shapes = [jax.tree.map(np.shape, tree) for tree in (theta, initial)]
+        if shapes[0] != shapes[1]:
+            raise ValueError(f"start_theta must have the shape of theta, {shapes[1]}, but has {shapes[0]}.")
+    beta = problem.plain_means
+    if settings.start_beta is not None:
+        beta = problem.completed(settings.start_beta)
+    return theta, beta, problem.form if _learns_b(problem, settings) else Known(problem.b)
 
 
-def _start_b(problem: Problem, settings: StochasticOptimisation) -> Any:
-    cast = lambda leaf: jnp.asarray(leaf, settings.precision)  # noqa: E731
-    return jax.tree.map(cast, Full(problem.b)) if settings.learn_b else cast(problem.b)
+def _data(problem: Problem, settings: DescentSettings) -> Data:
+    return _cast(Data(problem.space_with(settings.penalty), problem.columns, problem.values), settings)
 
 
-def _data(problem: Problem, settings: StochasticOptimisation) -> Data:
-    return _cast(Data(problem.space, problem.columns, problem.values), settings)
-
-
-def _held(problem: Problem, tasks: Tasks, settings: StochasticOptimisation) -> Data:
+def _held(problem: Problem, tasks: Tasks, settings: DescentSettings) -> Data:
     space, columns = problem.elsewhere(tasks.points, tasks.scores, tasks.task)
     return _cast(Data(space, columns, tasks.values), settings)
 
 
-def _cast(data: Data, settings: StochasticOptimisation) -> Data:
+def _cast(tree: Any, settings: DescentSettings) -> Any:
     def cast(leaf):
         leaf = np.asarray(leaf)
         return leaf.astype(settings.precision) if leaf.dtype.kind == "f" else leaf
 
-    return jax.tree.map(cast, data)
+    return jax.tree.map(cast, tree)
 
 
-def _stack(parts: Sequence[Data]) -> Data:
+def _stack(parts: Sequence[Any]) -> Any:
     return jax.tree.map(lambda *leaves: jnp.asarray(np.stack(leaves)), *parts)
 
 
 def _unstack(unknowns, path: list, index: int, with_held: bool) -> Descended:
     (theta, beta), b = jax.tree.map(lambda leaf: np.asarray(leaf[index], dtype=float), tuple(unknowns))
-    matrix = np.asarray(b.matrix()) if isinstance(b, Full) else b
+    matrix = np.asarray(b.matrix())
     tasks = len(matrix)
     pieces = [[np.asarray(part[index], dtype=float) for part in piece] for piece in path]
     if not pieces:
@@ -176,7 +183,7 @@ def _unstack(unknowns, path: list, index: int, with_held: bool) -> Descended:
     return Descended(theta, beta, matrix, Path(betas[:, :tasks], losses, matrices, held if with_held else None))
 
 
-def _check_shapes(problems: Sequence[Problem], settings: StochasticOptimisation) -> None:
+def _check_shapes(problems: Sequence[Problem], settings: DescentSettings) -> None:
     sizes = {(p.tasks.sizes, p.columns.shape) for p in problems}
     if len(sizes) > 1:
         raise ValueError(f"Replications that run together must have equal sample sizes, but found {sorted(sizes)}.")

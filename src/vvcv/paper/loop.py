@@ -13,9 +13,9 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float
 
-from ..kernels import Full
+from ..kernels import Coregionalization
 from .batches import Batches
-from .objective import coregionalization_penalty, j_vv
+from .objective import Objective, coregionalization_penalty
 from .variates import Penalty, Space
 from .variates.space import AnyArray
 
@@ -31,20 +31,30 @@ class Data(NamedTuple):
     values: Float[AnyArray, " N"]
 
 
+class Known(eqx.Module):
+    """A B that is not learned."""
+
+    entries: Float[AnyArray, "T T"]
+
+    def matrix(self) -> Float[AnyArray, "T T"]:
+        """B itself."""
+        return self.entries
+
+
 class Unknowns(NamedTuple):
-    """The two blocks: (theta, beta), and B (a `Full` when learned, a constant array otherwise)."""
+    """The two blocks: (theta, beta), and B, in the form whose parameters are learned or as a matrix that is known."""
 
     coefficients: tuple[Any, Float[AnyArray, " p"]]
-    b: Full | Float[AnyArray, "T T"]
+    b: Coregionalization | Known
 
 
 class State(NamedTuple):
-    """Unknowns, the optimiser's state, and the best unknowns seen with their score."""
+    """Unknowns, the optimiser's state, and the best unknowns seen with their objective."""
 
     unknowns: Unknowns
     optimizer: Any
     best: Unknowns
-    score: Float[AnyArray, ""]
+    least: Float[AnyArray, ""]
 
 
 class Rules(eqx.Module):
@@ -53,15 +63,17 @@ class Rules(eqx.Module):
     regularization: Float[AnyArray, ""]
     optimizer: Any = eqx.field(static=True)
     penalty: Penalty = eqx.field(static=True)
-    norm: float = eqx.field(static=True)
+    objective: Objective = eqx.field(static=True)
+    chains: tuple[tuple[int, int], ...] = eqx.field(static=True)
+    held_chains: tuple[tuple[int, int], ...] = eqx.field(static=True)
     learn_b: bool = eqx.field(static=True)
     shared_state: bool = eqx.field(static=True)
     b_first: bool = eqx.field(static=True)
 
 
-def start(rules: Rules, data: Data, beta: Array, b: Full | Array) -> State:
-    """theta = 0, beta = the plain averages, B as given (paper, A.2)."""
-    unknowns = Unknowns((data.space.initial(), beta), b)
+def start(rules: Rules, theta: Any, beta: Array, b: Coregionalization | Known) -> State:
+    """The state of the descent at given theta (0 by default), beta (the plain averages) and B (paper, A.2)."""
+    unknowns = Unknowns((theta, beta), b)
     return State(unknowns, _init(rules, unknowns), unknowns, jnp.asarray(jnp.inf, beta.dtype))
 
 
@@ -101,11 +113,11 @@ def _epochs(rules: Rules, data: Data, held: Data | None, batches: Batches, state
             loss = jnp.mean(losses)
         unknowns, optimizer = carry
         held_out = jnp.zeros_like(loss) if held is None else _held_out(rules, held, unknowns)
-        score = loss if held is None else held_out
-        better = score < state.score
+        now = loss if held is None else held_out
+        better = now < state.least
         best = jax.tree.map(lambda new, old: jnp.where(better, new, old), unknowns, state.best)
-        path = (unknowns.coefficients[1], loss, _matrix(unknowns.b), held_out)
-        return State(unknowns, optimizer, best, jnp.where(better, score, state.score)), path
+        path = (unknowns.coefficients[1], loss, _matrix(unknowns), held_out)
+        return State(unknowns, optimizer, best, jnp.where(better, now, state.least)), path
 
     def advance(i: Array, carry: tuple[State, Any]):
         state, now = epoch(carry[0], scales[i], orders[i])
@@ -136,21 +148,21 @@ def _update(
 
 def batch_loss(rules: Rules, data: Data, unknowns: Unknowns, rows: Array | None, weights: Array) -> Float[AnyArray, ""]:
     """Lbar_vv on the given rows (paper, eq. 10); without the constant ||B||^2 when B is known (eq. 8)."""
-    (theta, beta), b = unknowns.coefficients, _matrix(unknowns.b)
+    (theta, beta), b = unknowns.coefficients, _matrix(unknowns)
     columns, values, task = data.columns, data.values, data.space.task
     if rows is not None:
         columns, values, task = columns[rows], values[rows], task[rows]
     residuals = values - columns @ beta - data.space.output(theta, b, rows)
-    loss = j_vv(residuals, task, weights, b.shape[0], rules.norm)
+    loss = rules.objective.loss(residuals, task, weights, rules.chains)
     loss = loss + rules.regularization * data.space.penalty(theta, b, rules.penalty)
     return loss + coregionalization_penalty(b) if rules.learn_b else loss
 
 
 def _held_out(rules: Rules, held: Data, unknowns: Unknowns) -> Float[AnyArray, ""]:
-    (theta, beta), b, task = unknowns.coefficients, _matrix(unknowns.b), held.space.task
+    (theta, beta), b, task = unknowns.coefficients, _matrix(unknowns), held.space.task
     residuals = held.values - held.columns @ beta - held.space.output(theta, b)
     counts = jax.ops.segment_sum(jnp.ones_like(residuals), task, num_segments=b.shape[0])
-    return j_vv(residuals, task, 1 / counts[task], b.shape[0], rules.norm)
+    return rules.objective.loss(residuals, task, 1 / counts[task], rules.held_chains)
 
 
 def _init(rules: Rules, unknowns: Unknowns) -> Any:
@@ -181,5 +193,6 @@ def _moved(current: Any, updates: Any, factor: Array) -> Any:
     return jax.tree.map(lambda value, update: value + factor * update, current, updates)
 
 
-def _matrix(b: Full | Array) -> Float[AnyArray, "T T"]:
-    return b.matrix() if isinstance(b, Full) else b
+def _matrix(unknowns: Unknowns) -> Float[AnyArray, "T T"]:
+    """B at the precision of the loop: constants of its form may be finer."""
+    return unknowns.b.matrix().astype(unknowns.coefficients[1].dtype)

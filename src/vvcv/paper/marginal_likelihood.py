@@ -1,8 +1,9 @@
-"""Kernel hyperparameters by the marginal likelihood with B = I (paper, D.2), on all data or on mini-batches.
+"""Kernel hyperparameters by the marginal likelihood (paper, D.2), on all data or on mini-batches.
 
     nu* = argmax -1/2 sum_t [ f_t' (K_t(nu) + lambda I)^-1 f_t + log det(K_t(nu) + lambda I) ]
 
-The mini-batch version is the paper's: Adam on one small batch of every task at a time.
+Scalar kernels have B = I; a matrix-valued kernel relates the tasks itself, and all rows stand in one covariance. The
+mini-batch version is the paper's: Adam on one small batch of every task at a time.
 """
 
 from __future__ import annotations
@@ -21,17 +22,20 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.optimize import minimize
 
 from ..data import Tasks, as_tasks
-from ..kernels import Kernel, Side
+from ..kernels import Kernel, MatrixKernel, Side
 from ..runtime.precision import float64
 from ..stein import SteinKernel, gram, pullback
 from .batches import make_batches, shuffled_rows
-from .stochastic import as_generator
+from .splits import as_generator
+
+#: A scalar kernel, the same for every task with B = I, or a matrix-valued one with a relation of tasks of its own.
+AnyKernel = Kernel | MatrixKernel
 
 
 class Chosen(NamedTuple):
     """A kernel at chosen hyperparameters, and the log marginal likelihood on all data before and after."""
 
-    kernel: Kernel
+    kernel: Any
     before: float
     after: float
 
@@ -48,6 +52,10 @@ class MarginalLikelihood:
     constant: float = 0.0
     evaluations: int = 100
     reach: float = 6.0
+
+    def choose(self, kernel: AnyKernel, tasks: Tasks, seed: int | jax.Array) -> AnyKernel:
+        """The kernel at a maximum on all data; nothing is random."""
+        return _all_data(kernel, tasks, self)
 
 
 @dataclass(frozen=True)
@@ -68,10 +76,14 @@ class MiniBatchMarginalLikelihood:
     smallest: float = 1e-3
     order: int = 1
 
+    def choose(self, kernel: AnyKernel, tasks: Tasks, seed: int | jax.Array) -> AnyKernel:
+        """The kernel where Adam ends."""
+        return _mini_batches(kernel, tasks, self, seed)
+
 
 @float64
 def log_marginal_likelihood(
-    kernel: Kernel, tasks: Tasks, regularization: float, order: int = 1, constant: float = 0.0
+    kernel: AnyKernel, tasks: Tasks, regularization: float, order: int = 1, constant: float = 0.0
 ) -> float:
     """The paper's criterion (D.2), without the term in 2 pi.
 
@@ -85,14 +97,14 @@ def log_marginal_likelihood(
 
 @float64
 def maximise_marginal_likelihood(
-    kernel: Kernel, tasks: Tasks, settings: MarginalLikelihood | MiniBatchMarginalLikelihood, seed: int | jax.Array = 0
+    kernel: AnyKernel,
+    tasks: Tasks,
+    settings: MarginalLikelihood | MiniBatchMarginalLikelihood,
+    seed: int | jax.Array = 0,
 ) -> Chosen:
     """The kernel at the hyperparameters that the marginal likelihood prefers."""
     tasks = as_tasks(tasks)
-    if isinstance(settings, MarginalLikelihood):
-        chosen = _all_data(kernel, tasks, settings)
-    else:
-        chosen = _mini_batches(kernel, tasks, settings, seed)
+    chosen = settings.choose(kernel, tasks, seed)
     fixed = (settings.regularization, settings.order, settings.constant)
     return Chosen(chosen, *(log_marginal_likelihood(k, tasks, *fixed) for k in (kernel, chosen)))
 
@@ -102,17 +114,25 @@ def _value_and_gradient(
 ) -> tuple[float, SteinKernel]:
     """Minus the criterion and its gradient: dL/dW = (W^-1 - W^-1 f f' W^-1) / 2, pulled back to parameters."""
     value, gradient = 0.0, jax.tree.map(np.zeros_like, stein)
-    for task in tasks:
-        side = Side(task.points, task.scores, np.zeros(task.size, dtype=int))
-        factor = cho_factor(gram(stein, side) + constant + regularization * np.eye(task.size), lower=True)
-        solved, inverse = cho_solve(factor, task.values), cho_solve(factor, np.eye(task.size))
-        value += 0.5 * float(task.values @ solved) + float(np.sum(np.log(np.diag(factor[0]))))
+    for rows in _blocks(stein, tasks):
+        side, values = Side(tasks.points[rows], tasks.scores[rows], tasks.task[rows]), tasks.values[rows]
+        means = constant * (side.task[:, None] == side.task)
+        factor = cho_factor(gram(stein, side) + means + regularization * np.eye(len(values)), lower=True)
+        solved, inverse = cho_solve(factor, values), cho_solve(factor, np.eye(len(values)))
+        value += 0.5 * float(values @ solved) + float(np.sum(np.log(np.diag(factor[0]))))
         part = pullback(stein, side, 0.5 * (inverse - np.outer(solved, solved)))
         gradient = jax.tree.map(np.add, gradient, part)
     return value, gradient
 
 
-def _all_data(kernel: Kernel, tasks: Tasks, settings: MarginalLikelihood) -> Kernel:
+def _blocks(stein: SteinKernel, tasks: Tasks) -> list[np.ndarray]:
+    """Rows that depend on each other: those of each task (B = I), or all where the kernel relates the tasks."""
+    if stein.kernel.relates_tasks:
+        return [np.arange(len(tasks.task))]
+    return [np.flatnonzero(tasks.task == t) for t in range(len(tasks))]
+
+
+def _all_data(kernel: AnyKernel, tasks: Tasks, settings: MarginalLikelihood) -> AnyKernel:
     free, rebuild = _flatten(kernel)
     if free.size == 0:
         return kernel
@@ -132,7 +152,9 @@ def _all_data(kernel: Kernel, tasks: Tasks, settings: MarginalLikelihood) -> Ker
     return rebuild(result.x)
 
 
-def _mini_batches(kernel: Kernel, tasks: Tasks, settings: MiniBatchMarginalLikelihood, seed: int | jax.Array) -> Kernel:
+def _mini_batches(
+    kernel: AnyKernel, tasks: Tasks, settings: MiniBatchMarginalLikelihood, seed: int | jax.Array
+) -> AnyKernel:
     arrays, static = eqx.partition(jax.tree.map(jnp.asarray, kernel), eqx.is_inexact_array)
     squares = jax.tree.map(lambda leaf: jnp.exp(2 * leaf), arrays)
     batches = make_batches(tasks.sizes, min(settings.batch_size, sum(tasks.sizes)))
@@ -168,8 +190,10 @@ def _adam(settings, static, squares, side, values, rows, weights):
 def _batch_criterion(stein: SteinKernel, side: Side, values: Array, weights: Array, settings) -> Float[Array, ""]:
     """Minus the criterion on one batch: B = I makes it block by task, and padded rows count as noise alone."""
     present = weights > 0
-    together = (side.task[:, None] == side.task[None, :]) & present[:, None] & present[None, :]
-    covariance = jnp.where(together, stein.block(side, side) + settings.constant, 0.0)
+    both = present[:, None] & present[None, :]
+    together = (side.task[:, None] == side.task[None, :]) & both
+    related = both if stein.kernel.relates_tasks else together
+    covariance = jnp.where(related, stein.block(side, side) + jnp.where(together, settings.constant, 0.0), 0.0)
     covariance = covariance + jnp.diag(jnp.where(present, 0.0, 1.0))
     covariance = covariance + _nugget(settings, jax.lax.stop_gradient(covariance)) * jnp.eye(len(values))
     factor = jnp.linalg.cholesky(covariance)

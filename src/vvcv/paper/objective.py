@@ -8,10 +8,11 @@ Both objectives are quadratic forms of the residuals of each task (for p = 1), w
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil, inf, sqrt
-from typing import Literal
+from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
@@ -30,14 +31,17 @@ def j_vv(
     weights: Float[AnyArray, " n"],
     tasks: int,
     norm: float = 1.0,
+    importance: tuple[float, ...] | None = None,
 ) -> Float[AnyArray, ""]:
-    """|| (sum over rows of task t of weight * residual^2)_t ||_p (paper, eqs. 7 and 8); weights 1/m_t give J_m.
+    """|| (a_t sum over rows of task t of weight * residual^2)_t ||_p (paper, eqs. 7 and 8); weights 1/m_t give J_m.
 
     >>> import numpy as np
     >>> float(j_vv(np.array([1.0, 3.0, 2.0]), np.array([0, 0, 1]), np.array([0.5, 0.5, 1.0]), 2))
     9.0
     """
     variances = jax.ops.segment_sum(weights * residuals**2, task, num_segments=tasks)
+    if importance is not None:
+        variances = variances * jnp.asarray(importance, variances.dtype)
     return vector_norm(variances, norm)
 
 
@@ -71,7 +75,7 @@ def asymptotic_variance(
     mean = jnp.mean(residuals)
     spectrum = jnp.fft.rfft(residuals - mean, 2 * draws, axis=1)
     covariances = jnp.sum(jnp.fft.irfft(jnp.abs(spectrum) ** 2, 2 * draws, axis=1), axis=0)[:draws] / (chains * draws)
-    weights = jnp.asarray(lag_weights(draws, window, bandwidth))
+    weights = jnp.asarray(lag_weights(draws, window, bandwidth), residuals.dtype)
     return mean**2 + covariances[0] + 2 * jnp.sum(weights[1:] * covariances[1:])
 
 
@@ -92,15 +96,68 @@ def lag_weights(draws: int, window: Window = "bartlett", bandwidth: int | None =
     raise ValueError(f'The lag window is "bartlett" or "parzen", but is {window!r}.')
 
 
+class Objective(ABC):
+    """What is asked of an objective: its value, its gradient by tracing, and its quadratic form if it has one."""
+
+    @abstractmethod
+    def loss(
+        self,
+        residuals: Float[AnyArray, " n"],
+        task: Int[AnyArray, " n"],
+        weights: Float[AnyArray, " n"],
+        chains: tuple[tuple[int, int], ...],
+    ) -> Float[AnyArray, ""]:
+        """The objective of rows with weights (traceable)."""
+
+    @abstractmethod
+    def precision(self, chains: Sequence[tuple[int, int]]) -> Float[np.ndarray, " ..."]:
+        """Q in J = r'Qr, or its diagonal."""
+
+    @abstractmethod
+    def value(self, residuals: Float[np.ndarray, " N"], chains: Sequence[tuple[int, int]]) -> float:
+        """The objective of residuals f - g - beta, task after task."""
+
+    @property
+    def quadratic(self) -> Objective:
+        """The objective itself, or the nearest one with a quadratic form."""
+        return self
+
+    def check_batches(self, batch_size: Any) -> None:  # noqa: B027  (any batches will do)
+        """Raise a ValueError where batches of this kind do not estimate the objective."""
+
+
 @dataclass(frozen=True)
-class Variance:
-    """J_vv with a p-norm on R^T: 1 adds up the variances of all tasks, inf takes the worst (paper, eq. 7)."""
+class Variance(Objective):
+    """J_vv with a p-norm on R^T: 1 adds up the variances of all tasks, inf takes the worst (paper, eq. 7).
+
+    `importance` weighs the tasks: where one of them alone matters, the others need only be fitted well enough to help.
+
+    >>> Variance(importance=(0.1, 1.0)).value(np.array([1.0, 2.0]), [(1, 1), (1, 1)])
+    4.1
+    """
 
     norm: float = 1.0
+    importance: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
         if not self.norm >= 1:
             raise ValueError(f"A norm on R^T has p of at least 1 (or inf), but p = {self.norm!r}.")
+        if self.importance is not None:
+            weights = tuple(float(w) for w in self.importance)
+            if not all(0 < w < inf for w in weights):
+                raise ValueError(
+                    f"The importance of every task must be positive and finite, but is {weights}. Leave a task out of "
+                    "the data if it is not to be fitted at all."
+                )
+            object.__setattr__(self, "importance", weights)
+
+    def loss(self, residuals, task, weights, chains):
+        return j_vv(residuals, task, weights, len(chains), self.norm, self._weights(len(chains)))
+
+    @property
+    def quadratic(self) -> Variance:
+        """The sum over tasks in place of another norm."""
+        return Variance(1.0, self.importance)
 
     def precision(self, chains: Sequence[tuple[int, int]]) -> Float[np.ndarray, " N"]:
         """The diagonal of Q in J = r'Qr."""
@@ -109,21 +166,40 @@ class Variance:
                 f"Closed forms need the 1-norm, a quadratic objective, but p = {self.norm}. Use StochasticOptimisation "
                 "for other norms."
             )
-        return np.concatenate([np.full(c * d, 1 / (c * d)) for c, d in chains])
+        importance = self._weights(len(chains)) or (1.0,) * len(chains)
+        return np.concatenate([np.full(c * d, w / (c * d)) for (c, d), w in zip(chains, importance, strict=True)])
 
     def value(self, residuals: np.ndarray, chains: Sequence[tuple[int, int]]) -> float:
         """J_vv of residuals f - g - beta, task after task."""
         sizes = [c * d for c, d in chains]
         variances = np.array([np.mean(part**2) for part in np.split(residuals, np.cumsum(sizes)[:-1])])
-        return float(np.linalg.norm(variances, self.norm))
+        return float(np.linalg.norm(variances * (self._weights(len(chains)) or 1.0), self.norm))
+
+    def _weights(self, tasks: int) -> tuple[float, ...] | None:
+        if self.importance is not None and len(self.importance) != tasks:
+            raise ValueError(f"importance must hold one number per task, {tasks}, but holds {len(self.importance)}.")
+        return self.importance
 
 
 @dataclass(frozen=True)
-class MarkovChainVariance:
+class MarkovChainVariance(Objective):
     """The variance of the MCMC central limit theorem, summed over tasks (paper, Remark 1), with a lag window."""
 
     window: Window = "bartlett"
     bandwidth: int | None = None
+
+    def loss(self, residuals, task, weights, chains):
+        ends = np.cumsum([c * d for c, d in chains])[:-1]
+        parts = zip(jnp.split(residuals, ends), chains, strict=True)
+        return sum(asymptotic_variance(part.reshape(shape), self.window, self.bandwidth) for part, shape in parts)
+
+    def check_batches(self, batch_size: Any) -> None:
+        """All rows at once, in the order of the chains."""
+        if batch_size is not None:
+            raise ValueError(
+                "Mini-batches of shuffled rows have no autocovariance. Use batch_size=None for the MCMC objective, or "
+                "Exact, which has a closed form for it."
+            )
 
     def precision(self, chains: Sequence[tuple[int, int]]) -> Float[np.ndarray, "N N"]:
         """Q in J = r'Qr: block by task, Toeplitz along each chain, centred."""
@@ -144,6 +220,3 @@ class MarkovChainVariance:
         lags = block_diag(*[toeplitz(lag_weights(draws, self.window, self.bandwidth))] * chains)
         lags = lags - lags.mean(axis=0) - lags.mean(axis=1)[:, None] + lags.mean()
         return lags / n + 1.0 / n**2
-
-
-Objective = Variance | MarkovChainVariance

@@ -2,25 +2,31 @@
 
     values = columns beta + g_theta + residual,   the first T columns indicate the tasks (paper, eq. 8)
 
-Nothing below this point knows where the data came from.
+Nothing below this point knows where the data came from. Everything is made when first asked for.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
+import equinox as eqx
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
 from ..data import Coordinates, Tasks, as_tasks
 from ..data.standardize import CoordinateSystem
-from ..kernels import Side
+from ..kernels import Coregionalization, Side
 from ..linear_system.design import orthonormal_features
 from ..runtime.precision import float64
 from ..stein import polynomial_features
-from .variates import Space, Variate
+from .variates import Penalty, Space, Variate
+from .variates.space import AnyArray
+
+#: g at points with scores of the target of one task, given by its index.
+Function = Callable[[np.ndarray, np.ndarray, int], np.ndarray]
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,38 +35,68 @@ class Problem:
 
     tasks: Tasks
     variate: Variate
-    space: Space
-    columns: Float[np.ndarray, "N p"]
-    b: Float[np.ndarray, "T T"]
-    chains: tuple[tuple[int, int], ...]
-    side: Side
-    view: Callable[[np.ndarray, np.ndarray, np.ndarray], Side]
-    means: SemiExactColumns
+    coordinates: CoordinateSystem | None = None
 
     @classmethod
-    def build(cls, tasks: Tasks, variate: Any, coordinates: CoordinateSystem | None = None) -> Problem:
-        """Evaluate the variate on the data, in the user's coordinates or in standard ones."""
-        tasks = as_tasks(tasks)
-        system = None if coordinates is None else Coordinates.fit(tasks.points, coordinates)
+    def build(cls, tasks: Any, variate: Variate, coordinates: CoordinateSystem | None = None) -> Problem:
+        """The variate on the data, in the user's coordinates or in standard ones."""
+        return cls(as_tasks(tasks), variate, coordinates)
 
-        def view(points: np.ndarray, scores: np.ndarray, task: np.ndarray) -> Side:
-            if system is None:
-                return Side(points, scores, task)
-            return Side(system.points(points), system.scores(scores), task)
+    def on(self, tasks: Tasks) -> Problem:
+        """The same variate on other data."""
+        return Problem(tasks, self.variate, self.coordinates)
 
-        side = view(tasks.points, tasks.scores, tasks.task)
-        means = SemiExactColumns.fit(side, len(tasks), variate.exact_degree)
-        return cls(
-            tasks=tasks,
-            variate=variate,
-            space=float64(variate.space)(side, side, len(tasks)),
-            columns=means.at(side),
-            b=variate.task_matrix(len(tasks)),
-            chains=tuple(task.chains or (1, task.size) for task in tasks),
-            side=side,
-            view=view,
-            means=means,
-        )
+    @cached_property
+    def side(self) -> Side:
+        """Points, scores and tasks of all rows, as the variate sees them."""
+        return self._view(self.tasks.points, self.tasks.scores, self.tasks.task)
+
+    @cached_property
+    def means(self) -> SemiExactColumns:
+        """The columns without penalty, as functions."""
+        return SemiExactColumns.fit(self.side, len(self.tasks), self.variate.exact_degree)
+
+    @cached_property
+    def columns(self) -> Float[np.ndarray, "N p"]:
+        """The columns without penalty at the rows."""
+        return self.means.at(self.side)
+
+    @cached_property
+    @float64
+    def space(self) -> Space:
+        """The variate's parametric space at the rows."""
+        self.variate.check(self.side, len(self.tasks))
+        return self.variate.space(self.side, self.side, len(self.tasks))
+
+    @float64
+    def space_with(self, penalty: Penalty) -> Space:
+        """The space with all that its norm needs: for the norm of the RKHS that may be a matrix of its own."""
+        return self._space_with_norm if penalty == "rkhs" else self.space
+
+    @cached_property
+    def _space_with_norm(self) -> Space:
+        return self.variate.with_norm(self.space, self.side, len(self.tasks))
+
+    @cached_property
+    def b(self) -> Float[np.ndarray, "T T"]:
+        """The variate's B."""
+        return self.variate.task_matrix(len(self.tasks))
+
+    @property
+    def form(self) -> Coregionalization:
+        """The form of B, whose parameters may be learned."""
+        return self.variate.task_form(len(self.tasks))
+
+    @property
+    def free_entries(self) -> Bool[np.ndarray, "T T"]:
+        """The entries of B that exact steps may move: all, unless the variate's form of B says otherwise."""
+        given = self.variate.coregionalization
+        return given.free_entries() if isinstance(given, Coregionalization) else np.ones_like(self.b, dtype=bool)
+
+    @property
+    def chains(self) -> tuple[tuple[int, int], ...]:
+        """Chains and draws of every task; independent rows count as one chain."""
+        return tuple(task.chains or (1, task.size) for task in self.tasks)
 
     @property
     def values(self) -> Float[np.ndarray, " N"]:
@@ -73,11 +109,37 @@ class Problem:
         averages = [task.values.mean() for task in self.tasks]
         return np.concatenate([averages, np.zeros(self.columns.shape[1] - len(averages))])
 
+    def completed(self, beta: Any) -> Float[np.ndarray, " p"]:
+        """A beta given by the user, one number per task, with zeros for the polynomial part if it has none."""
+        given, count = np.asarray(beta, dtype=float).ravel(), self.columns.shape[1]
+        if len(given) not in (len(self.tasks), count) or not np.isfinite(given).all():
+            raise ValueError(f"beta must be {len(self.tasks)} finite numbers, one per task, but is {beta!r}.")
+        return np.concatenate([given, np.zeros(count - len(given))])
+
     @float64
     def elsewhere(self, points: np.ndarray, scores: np.ndarray, task: np.ndarray) -> tuple[Space, np.ndarray]:
         """The space and the columns at other rows, such as held-out data."""
-        rows = self.view(points, scores, task)
+        rows = self._view(points, scores, task)
         return self.variate.space(rows, self.side, len(self.tasks)), self.means.at(rows)
+
+    def function(self, theta: Any, beta: Float[np.ndarray, " p"], b: Float[np.ndarray, "T T"]) -> Function:
+        """g_theta of each task as a function of points and scores (paper, eq. 5)."""
+        count = len(self.tasks)
+
+        def evaluate(points: np.ndarray, scores: np.ndarray, task: int) -> np.ndarray:
+            space, columns = self.elsewhere(points, scores, np.full(len(points), task))
+            return np.asarray(_output(space, theta, b)) + columns[:, count:] @ beta[count:]
+
+        return evaluate
+
+    @cached_property
+    def _system(self) -> Coordinates | None:
+        return None if self.coordinates is None else Coordinates.fit(self.tasks.points, self.coordinates)
+
+    def _view(self, points: np.ndarray, scores: np.ndarray, task: np.ndarray) -> Side:
+        if self._system is None:
+            return Side(points, scores, task)
+        return Side(self._system.points(points), self._system.scores(scores), task)
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,3 +166,8 @@ class SemiExactColumns:
             images = polynomial_features(np.asarray(side.points), np.asarray(side.scores), self.degree)
             blocks += [images @ transform * mine[:, [t]] for t, transform in enumerate(self.transforms)]
         return np.hstack(blocks)
+
+
+@eqx.filter_jit
+def _output(space: Space, theta: Any, b: Float[AnyArray, "T T"]) -> Float[AnyArray, " n"]:
+    return space.output(theta, b)

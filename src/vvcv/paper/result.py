@@ -5,17 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
-import equinox as eqx
 import numpy as np
 from jaxtyping import Float
 
 from ..data import Tasks
 from ..runtime.precision import float64
-from .stochastic import Path
-from .variates import Space
-from .variates.space import AnyArray
+from .problem import Function, Problem
+
+
+class Path(NamedTuple):
+    """What happened epoch by epoch: means, mini-batch objective, B, and J_vv on held-out data."""
+
+    mean: Float[np.ndarray, "epochs T"]
+    objective: Float[np.ndarray, " epochs"]
+    coregionalization: Float[np.ndarray, "epochs T T"]
+    held_out: Float[np.ndarray, " epochs"] | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,11 +33,37 @@ class Fit:
     coregionalization: Float[np.ndarray, "T T"]
     coefficients: Any = field(repr=False)
     objective: float
-    problem: Any = field(repr=False)  # Problem, or None where everything was chosen from the data
+    problem: Problem = field(repr=False)
     beta: Float[np.ndarray, " p"] = field(repr=False)
+    function: Function = field(repr=False)
+    spread: Callable[[], Float[np.ndarray, "T T"]] = field(repr=False)
     path: Path | None = field(default=None, repr=False)
-    spread: Callable[[], Float[np.ndarray, "T T"]] = field(default=lambda: np.zeros((0, 0)), repr=False)
-    variates: tuple[Callable[[np.ndarray, np.ndarray], np.ndarray], ...] = field(default=(), repr=False)
+
+    @classmethod
+    def of(
+        cls,
+        problem: Problem,
+        theta: Any,
+        beta: Float[np.ndarray, " p"],
+        b: Float[np.ndarray, "T T"],
+        objective: float,
+        spread: Callable[[], Float[np.ndarray, "p p"]],
+        path: Path | None = None,
+    ) -> Fit:
+        """What coefficients, means and B make of a problem; `spread` gives the covariance of the means."""
+        count = len(problem.tasks)
+        return cls(
+            names=problem.tasks.names,
+            mean=beta[:count],
+            coregionalization=b,
+            coefficients=theta,
+            objective=objective,
+            problem=problem,
+            beta=beta,
+            function=problem.function(theta, beta, b),
+            spread=lambda: float64(spread)()[:count, :count],
+            path=path,
+        )
 
     @cached_property
     def covariance(self) -> Float[np.ndarray, "T T"]:
@@ -47,25 +79,15 @@ class Fit:
     def control_variate(self, points: Any, scores: Any, task: int | str = 0) -> Float[np.ndarray, " n"]:
         """g_theta(x)_t at points with the scores of that task's target: zero mean under it (paper, eq. 5)."""
         points, scores = np.atleast_2d(np.asarray(points, float)), np.atleast_2d(np.asarray(scores, float))
-        index = self._index(task)
-        if self.problem is None:
-            return self.variates[index](points, scores)
-        space, columns = self.problem.elsewhere(points, scores, np.full(len(points), index))
-        polynomials = columns[:, len(self.names) :] @ self.beta[len(self.names) :]
-        return np.asarray(_output(space, self.coefficients, self.coregionalization)) + polynomials
-
-    def _index(self, task: int | str) -> int:
-        known = self.names if isinstance(task, str) else range(len(self.names))
-        if task not in known:
-            raise ValueError(f"There is no task {task!r}; the names are {list(self.names)}, in this order from 0.")
-        return self.names.index(task) if isinstance(task, str) else int(task)
+        return self.function(points, scores, self._index(task))
 
     def remainder(self, tasks: Tasks) -> Float[np.ndarray, " n"]:
         """f - g at the rows of any data with these tasks."""
         parts = [task.values - self.control_variate(task.points, task.scores, t) for t, task in enumerate(tasks)]
         return np.concatenate(parts)
 
-
-@eqx.filter_jit
-def _output(space: Space, theta: Any, b: Float[AnyArray, "T T"]) -> Float[AnyArray, " n"]:
-    return space.output(theta, b)
+    def _index(self, task: int | str) -> int:
+        known = dict(zip(self.names, range(len(self.names)), strict=True)) | {t: t for t in range(len(self.names))}
+        if task not in known:
+            raise ValueError(f"There is no task {task!r}; the names are {list(self.names)}, in this order from 0.")
+        return known[task]

@@ -21,6 +21,8 @@ from vvcv.problems.precision import double_precision
 from vvcv.problems.stan import sample_stan
 
 Sampler = Literal["blackjax", "stan"]
+Species = Literal["hare", "lynx"]
+SPECIES: tuple[Species, ...] = ("hare", "lynx")
 Points = Float[np.ndarray, "n 8"]
 Scores = Float[np.ndarray, "n 8"]
 Values = Float[np.ndarray, "n"]
@@ -30,7 +32,6 @@ Scalar = Float[Array, ""]
 Parameters = Float[Array, "8 ..."]  # trailing axes: one orbit for each of many points
 State = Float[Array, "2 ..."]
 Orbit = Float[Array, "years 2 ..."]
-PreyByYear = Float[Array, "years n"]
 
 NAMES = ("alpha", "beta", "delta", "gamma", "v_1(0)", "v_2(0)", "sigma_1", "sigma_2")  # each on the log scale
 PRIOR_MEAN = np.array([0.0, -3.0, -3.0, 0.0, np.log(10.0), np.log(10.0), -1.0, -1.0])
@@ -101,16 +102,16 @@ def score(points: Points) -> Scores:
     return np.array(_score_batch(_rows(points)))
 
 
-def abundance(points: Points, times: Sequence[float] | Times) -> Abundance:
-    """Number of hares v_1, in thousands, at the given times in years (1900 or later)."""
+def abundance(points: Points, times: Sequence[float] | Times, species: Species = "hare") -> Abundance:
+    """Number of hares v_1 or of lynxes v_2, in thousands, at the given times in years (1900 or later)."""
     times = np.atleast_1d(np.asarray(times, dtype=np.float64))
     if times.ndim != 1 or not np.all(times >= YEARS[0]):
         raise ValueError(f"times must be years from {YEARS[0]:.0f} on; found {times}; the model starts there.")
     # Whole years in between keep every interval, and so every step, short.
     grid = np.union1d(times, np.arange(YEARS[0], times.max()))
     with double_precision():
-        prey = np.asarray(_prey(_rows(points), grid))
-    return np.ascontiguousarray(prey[np.searchsorted(grid, times)].T)
+        numbers = np.asarray(_numbers(_rows(points), grid))[:, SPECIES.index(species)]
+    return np.ascontiguousarray(numbers[np.searchsorted(grid, times)].T)
 
 
 def _sample_with_stan(seed: int, n_draws: int, n_chains: int, warmup: int) -> Chains:
@@ -156,5 +157,5 @@ _score_batch = jax.jit(jax.vmap(lambda x: _log_posterior_and_score(x)[1]))
 
 
 @jax.jit
-def _prey(points: Points, years: Times) -> PreyByYear:
-    return _orbit(jnp.asarray(points).T, years)[:, 0]
+def _numbers(points: Points, years: Times) -> Orbit:
+    return _orbit(jnp.asarray(points).T, years)

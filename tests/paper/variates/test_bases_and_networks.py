@@ -8,7 +8,7 @@ import pytest
 
 from vvcv.data import Task, Tasks
 from vvcv.kernels import Polynomial, Side
-from vvcv.paper.fit import Exact, fit, fit_replications
+from vvcv.paper import Exact, fit, fit_replications
 from vvcv.paper.stochastic import BlockCoordinateDescent, StochasticOptimisation
 from vvcv.paper.variates import BasisVariate, KernelVariate, NeuralVariate, PolynomialVariate
 from vvcv.stein import SteinKernel, gram, polynomial_features

@@ -18,27 +18,20 @@ from ...kernels import Side
 from ...stein import polynomial_features
 from ...stein.fields import polynomial_field_features
 from ...stein.images import stein_images
-from .kernel import task_matrix
 from .space import FeatureSpace
+from .variate import Variate
 
 Coefficients = Literal["task", "shared"]
 
 
-class _FeatureVariate:
+class _FeatureVariate(Variate):
     """What polynomials and other bases share: a matrix of Stein images."""
 
-    coregionalization: Any
     coefficients: Coefficients
-    exact_degree = 0
-    separable = True
 
     def images(self, rows: Side) -> Float[np.ndarray, "n q"]:
         """Stein images of the basis at the rows, each under its own target."""
         raise NotImplementedError
-
-    def task_matrix(self, tasks: int) -> Float[np.ndarray, "T T"]:
-        """B: given, or the identity."""
-        return task_matrix(self.coregionalization, tasks)
 
     def space(self, rows: Side, centres: Side, tasks: int) -> FeatureSpace:
         """The space spanned by the images, seen at `rows`."""

@@ -14,16 +14,20 @@ import numpy as np
 from jaxtyping import Float
 
 from ...kernels import Kernel, MatrixKernel, Side
+from ...linear_system.model import Model
 from ...stein import SteinKernel, SteinSum, gram, stein_terms
-from .space import FeatureSpace, LinearSpace, ReducedSpace
+from .checks import check_symmetric
+from .space import FeatureSpace, LinearSpace, ReducedSpace, Space
+from .variate import Variate, task_matrix
 
 
 @dataclass(frozen=True, eq=False)
-class KernelVariate:
+class KernelVariate(Variate):
     """Kernel variates: a scalar kernel k (with B: K = B k), a matrix-valued kernel, or a Stein kernel ready made.
 
-    `parametrization="reduced"` has one scalar per observation, `"paper"` a coefficient in R^T per point. When targets
-    differ, the latter wants `scores`, one score function of all points per task; without them it takes one target.
+    `parametrization="reduced"` has one scalar per observation, `"paper"` a coefficient in R^T per point. The latter
+    wants the score of every task at all points: `scores`, one function per task, or "shared" for one target. Tasks on
+    the same points with the same scores have one target already.
 
     >>> from vvcv.kernels import SquaredExponential
     >>> KernelVariate(SquaredExponential(2.0), order=1).separable
@@ -35,11 +39,15 @@ class KernelVariate:
     order: int = 1
     degree: int = 0
     parametrization: Literal["reduced", "paper"] = "reduced"
-    scores: Sequence[Callable[[np.ndarray], np.ndarray]] | None = None
+    scores: Sequence[Callable[[np.ndarray], np.ndarray]] | Literal["shared"] | None = None
+
+    natural_penalty = "rkhs"
 
     def __post_init__(self) -> None:
         if self.parametrization not in ("reduced", "paper"):
             raise ValueError(f'parametrization is "reduced" or "paper", but is {self.parametrization!r}.')
+        if isinstance(self.scores, str) and self.scores != "shared":
+            raise ValueError(f'scores are one function per task, or "shared" for one target, but are {self.scores!r}.')
         if not self.separable and self.coregionalization is not None:
             raise ValueError(
                 "coregionalization belongs to a scalar kernel, but this kernel is matrix-valued and has its own "
@@ -53,7 +61,7 @@ class KernelVariate:
         return given if isinstance(given, SteinKernel | SteinSum) else SteinKernel(given, self.order)
 
     @property
-    def separable(self) -> bool:
+    def separable(self) -> bool:  # type: ignore[override]
         """Whether the kernel is scalar, so that B multiplies it and may be learned."""
         return all(isinstance(term.kernel, Kernel) for term in stein_terms(self.stein))
 
@@ -70,19 +78,35 @@ class KernelVariate:
         """The parametric space spanned by kernels at `centres`, seen at `rows`."""
         if self.parametrization == "reduced":
             return ReducedSpace(rows.task, gram(self.stein, rows, centres), centres.task)
+        features = np.stack([gram(self.stein, rows, column) for column in self._columns(centres, tasks)])
+        return FeatureSpace(rows.task, features, tasks=tasks)
+
+    def with_norm(self, space: Space, centres: Side, tasks: int) -> Space:
+        """The space with the inner products of its functions, which the paper's parametrisation needs for its norm."""
+        if self.parametrization == "reduced":
+            return space
         columns = self._columns(centres, tasks)
-        features = np.stack([gram(self.stein, rows, column) for column in columns])
-        products = None
-        if rows is centres:  # The norm is only asked of the space over its own centres.
-            products = np.stack([np.stack([gram(self.stein, left, right) for right in columns]) for left in columns])
-        return FeatureSpace(rows.task, features, products, tasks=tasks)
+        products = np.stack([np.stack([gram(self.stein, left, right) for right in columns]) for left in columns])
+        return space.with_products(products)
+
+    def check(self, rows: Side, tasks: int) -> None:
+        """Kernels must be symmetric, in double precision; the paper's parametrisation needs scores of all tasks."""
+        for term in stein_terms(self.stein):
+            if not term.kernel.has_stein(term.order):
+                check_symmetric(term.kernel, np.asarray(rows.points), tasks)
+        if self.parametrization == "paper" and self.scores is None and not _one_target(rows, tasks):
+            raise ValueError(
+                'parametrization="paper" needs the score of every task at the points of all tasks, but the tasks have '
+                'different points and no score functions were given. Pass scores=[score_1, ..., score_T], or "shared" '
+                'if all tasks have one target; parametrization="reduced" needs neither and gives the same function.'
+            )
 
     def _columns(self, centres: Side, tasks: int) -> list[Side]:
         """The centres as every task sees them; one copy is enough for a scalar kernel and one target."""
-        if self.scores is None and self.separable:
-            return [centres]
         count = len(centres.task)
-        if self.scores is None:
+        if self.scores is None or isinstance(self.scores, str):
+            if self.separable:
+                return [centres]
             return [Side(centres.points, centres.scores, np.full(count, u)) for u in range(tasks)]
         if len(self.scores) != tasks:
             raise ValueError(f"scores must hold one function per task, but has {len(self.scores)} for {tasks} tasks.")
@@ -92,23 +116,22 @@ class KernelVariate:
         ]
 
 
-def task_matrix(given: Any, tasks: int) -> Float[np.ndarray, "T T"]:
-    """B as an array: the identity for None, else symmetric positive semi-definite of the right size.
+class ModelVariate(KernelVariate):
+    """The kernel of a covariance model, with the model beside it; a scalar Stein kernel is the same for every task."""
 
-    >>> task_matrix(None, 2)
-    array([[1., 0.],
-           [0., 1.]])
-    """
-    if given is None:
-        return np.eye(tasks)
-    matrix = np.asarray(given.matrix() if hasattr(given, "matrix") else given, dtype=float)
-    if matrix.shape != (tasks, tasks):
-        raise ValueError(f"B must be {tasks} x {tasks}, one row per task, but has shape {matrix.shape}.")
-    if not np.isfinite(matrix).all() or not np.allclose(matrix, matrix.T):
-        raise ValueError("B must be finite and symmetric: B_tt' is a covariance between tasks.")
-    smallest = float(np.linalg.eigvalsh(matrix)[0])
-    if smallest < -1e-10 * max(float(np.abs(matrix).max()), 1e-300):
-        raise ValueError(
-            f"B must be positive semi-definite, but has the eigenvalue {smallest:g}. A covariance of tasks is."
-        )
-    return matrix
+    model: Model
+
+    def __init__(self, model: Model) -> None:
+        super().__init__(model.kernel)
+        object.__setattr__(self, "model", model)
+
+    def task_matrix(self, tasks: int) -> Float[np.ndarray, "T T"]:
+        """All ones: the kernel holds B."""
+        return np.ones((tasks, tasks))
+
+
+def _one_target(rows: Side, tasks: int) -> bool:
+    """Whether the rows alone show one target: one task, or the same points with the same scores for all."""
+    parts = [np.asarray(rows.task) == t for t in range(tasks)]
+    both = [np.hstack([np.asarray(rows.points)[part], np.asarray(rows.scores)[part]]) for part in parts]
+    return all(np.array_equal(both[0], other) for other in both[1:])

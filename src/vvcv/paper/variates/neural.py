@@ -19,8 +19,8 @@ from jaxtyping import Float
 from ...kernels import Side
 from ...runtime.precision import float64
 from ...stein.images import stein_image
-from .kernel import task_matrix
 from .space import AnyArray, Space
+from .variate import Variate
 
 
 class NeuralSpace(Space):
@@ -52,7 +52,7 @@ class NeuralSpace(Space):
 
 
 @dataclass(frozen=True, eq=False)
-class NeuralVariate:
+class NeuralVariate(Variate):
     """A network phi_theta: x -> R^d or (T, d) under the first-order operator, x -> R or R^T under the second-order one.
 
     >>> import equinox as eqx
@@ -64,16 +64,11 @@ class NeuralVariate:
     order: int = 1
     coregionalization: Any = None
     degree: int = 0
-    separable = True
 
     @property
     def exact_degree(self) -> int:
         """Degree of the polynomials whose Stein images enter unpenalised beside the means."""
         return self.degree
-
-    def task_matrix(self, tasks: int) -> Float[np.ndarray, "T T"]:
-        """B: given, or the identity."""
-        return task_matrix(self.coregionalization, tasks)
 
     @float64
     def space(self, rows: Side, centres: Side, tasks: int) -> NeuralSpace:

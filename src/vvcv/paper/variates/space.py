@@ -6,11 +6,13 @@ a matrix, g = Psi(B) theta, from which every closed form follows; other spaces n
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from collections.abc import Callable
+from typing import Any, Literal, NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Float, Int
 
 #: NumPy arrays on the host, JAX arrays inside a trace: the same formulas serve both.
@@ -43,13 +45,38 @@ class Space(eqx.Module):
             )
         return jnp.sum(jnp.stack([jnp.sum(leaf**2) for leaf in jax.tree.leaves(theta)]))
 
+    def expand(self, b: Float[AnyArray, "T T"]) -> Float[AnyArray, "n p"]:
+        """Psi(B) of a linear space."""
+        raise ValueError(
+            "Closed forms need a variate that is linear in its coefficients, but that of a "
+            f"{type(self).__name__} is not. Use StochasticOptimisation."
+        )
+
+    def dual(self, b: Float[AnyArray, "T T"]) -> Dual:
+        """The Gram matrix over the rows of a linear space under the norm of its RKHS."""
+        raise ValueError(f'A {type(self).__name__} has no norm of a Stein RKHS. Use penalty="euclidean".')
+
+    def scalar_gram(self) -> Float[np.ndarray, "n N"]:
+        """The Gram matrix without B, of a space with one scalar for each observation."""
+        raise ValueError(
+            f"Exact steps for B work on one scalar per observation, but the variate has a {type(self).__name__}. "
+            'Use KernelVariate with parametrization="reduced"; the minimiser is the same function.'
+        )
+
+    def with_products(self, products: Float[AnyArray, "U U q q"]) -> Space:
+        """The same space with the inner products of its functions."""
+        raise NotImplementedError
+
+
+class Dual(NamedTuple):
+    """Psi P^-1 Psi' with P the matrix of the norm, and the map from weights of rows to theta = P^-1 Psi' weights."""
+
+    gram: Float[np.ndarray, "n n"]
+    coefficients: Callable[[Float[np.ndarray, " n"]], Float[np.ndarray, " p"]]
+
 
 class LinearSpace(Space):
     """A space that is linear in theta: g = Psi(B) vec(theta)."""
-
-    def expand(self, b: Float[AnyArray, "T T"]) -> Float[AnyArray, "n p"]:
-        """Psi(B)."""
-        raise NotImplementedError
 
     def inner(self, b: Float[AnyArray, "T T"]) -> Float[AnyArray, "p p"]:
         """The matrix of the RKHS norm, ||g||^2 = vec(theta)' inner vec(theta)."""
@@ -83,6 +110,12 @@ class ReducedSpace(LinearSpace):
 
     def inner(self, b):
         return self.expand(b)
+
+    def dual(self, b):
+        return Dual(np.asarray(self.expand(b)), lambda weights: weights)
+
+    def scalar_gram(self):
+        return np.asarray(self.gram)
 
 
 class FeatureSpace(LinearSpace):
@@ -129,6 +162,17 @@ class FeatureSpace(LinearSpace):
         if self.shared:
             return blocks.sum(axis=(1, 3))
         return blocks.reshape(blocks.shape[0] * self.tasks, -1)
+
+    def dual(self, b):
+        """By coordinates in which the norm is Euclidean."""
+        psi, (values, vectors) = np.asarray(self.expand(b)), np.linalg.eigh(np.asarray(self.inner(b)))
+        kept = values > 1e-13 * values[-1]
+        root = vectors[:, kept] / np.sqrt(values[kept])
+        moved = psi @ root
+        return Dual(moved @ moved.T, lambda weights: root @ (moved.T @ weights))
+
+    def with_products(self, products):
+        return FeatureSpace(self.task, self.features, products, shared=self.shared, tasks=self.tasks)
 
     def _products(self) -> Float[AnyArray, "U U q q"]:
         if self.products is None:

@@ -1,0 +1,84 @@
+"""One door to every construction and algorithm of the paper: fit(tasks, variate, selection) -> Fit.
+
+A variate says what control variates may look like (sections 3.2 and C), a selection how one is chosen (section 4 and
+appendices A and D), an estimator what is done with it (section 2, "The CV Estimator").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..data import Tasks, as_tasks
+from ..data.standardize import CoordinateSystem
+from ..linear_system.model import Model
+from .estimators import Estimator, Intercept
+from .exact import Exact, ModelSolution
+from .problem import Problem
+from .restricted_likelihood import RestrictedLikelihood
+from .result import Fit
+from .selection import Seed, Selection
+from .variates import ModelVariate, Rung, Variate
+
+
+def fit(
+    tasks: Tasks | Sequence[Any],
+    variate: Variate | Model | str,
+    selection: Selection | None = None,
+    *,
+    estimator: Estimator | None = None,
+    coordinates: CoordinateSystem | None = None,
+    seed: Seed = 0,
+) -> Fit:
+    """Select a control variate from `variate` by `selection`; the means are beta, or those of `estimator`.
+
+    `estimator` is None (beta, all data), `Split(...)` or `CrossFit(...)`. The variate sees the user's coordinates, or
+    standard ones with `coordinates`. A `Model` (Stein kernel and noise) in place of a variate is solved exactly. The
+    name of a rung ("zv", "cf", "secf", "vv", "vv-secf") has everything chosen by `RestrictedLikelihood`, as
+    `vvcv.estimate` does.
+
+    >>> import numpy as np
+    >>> from vvcv.paper import PolynomialVariate
+    >>> x = np.linspace(-2, 2, 9)[:, None]
+    >>> result = fit(Tasks.shared(x, -x, x**2), PolynomialVariate(2), Exact(regularization=0))
+    >>> result.mean.round(12)
+    array([1.])
+    """
+    whole = as_tasks(tasks)
+    chosen, way = _understood(variate, selection)
+
+    def fit_part(part: Tasks) -> Fit:
+        return way.select_all([Problem(part, chosen, coordinates)], [seed])[0]
+
+    return (estimator or Intercept()).estimate(whole, fit_part)
+
+
+def fit_replications(
+    data_sets: Sequence[Tasks],
+    variate: Variate | Model | str | Sequence[Variate | Model | str],
+    selection: Selection | None = None,
+    *,
+    coordinates: CoordinateSystem | None = None,
+    seeds: Sequence[Seed] | None = None,
+) -> list[Fit]:
+    """Fit many data sets of equal shape; stochastic optimisation runs on all of them in one compiled loop."""
+    variates = list(variate) if isinstance(variate, list | tuple) else [variate] * len(data_sets)
+    pairs = [_understood(each, selection) for each in variates]
+    problems = [Problem(tasks, each, coordinates) for tasks, (each, _) in zip(data_sets, pairs, strict=True)]
+    return pairs[0][1].select_all(problems, range(len(problems)) if seeds is None else seeds) if pairs else []
+
+
+def _understood(variate: Any, selection: Selection | None) -> tuple[Variate, Selection]:
+    """A variate and a selection from what the user gave: the name of a rung and a Model bring their own selection."""
+    default: Selection = Exact()
+    if isinstance(variate, str):
+        variate, default = Rung(variate), RestrictedLikelihood()
+    if isinstance(variate, Model):
+        variate, default = ModelVariate(variate), ModelSolution()
+    selection = default if selection is None else selection
+    if not isinstance(selection, Selection):
+        raise ValueError(
+            "A selection is one of Exact, Alternation, ConvexSequence, StochasticOptimisation, BlockCoordinateDescent "
+            f"or RestrictedLikelihood, not a {type(selection).__name__}."
+        )
+    return variate, selection

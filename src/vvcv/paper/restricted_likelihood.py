@@ -1,0 +1,62 @@
+"""Selection by restricted likelihood: one rung of the ladder that `vvcv.estimate` climbs, by its name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..candidates.kernel import Options
+from ..data import Prepared, Tasks
+from ..estimation.ladder import METHODS, Ladder
+from ..kernels import Kernel
+from ..linear_system.model import Criterion
+from ..runtime.precision import float64
+from ..runtime.threads import threads_for
+from ..tuning.starts import CANDIDATES
+from .problem import Problem
+from .result import Fit
+from .selection import Seed, Selection
+from .variates import Rung
+
+
+@dataclass(frozen=True)
+class RestrictedLikelihood(Selection):
+    """Everything from the data: lengthscales, axes, noise and B by restricted likelihood, the family by its merit."""
+
+    families: tuple[str | Kernel, ...] = CANDIDATES
+    criterion: Criterion = "reml"
+    order: int = 1
+
+    @float64
+    def select(self, problem: Problem, seed: Seed = 0) -> Fit:
+        """The answer of the rung that the problem names; nothing is random."""
+        if not isinstance(problem.variate, Rung):
+            raise ValueError(
+                "RestrictedLikelihood chooses kernel, noise and B itself, but a variate was given. Pass the name of a "
+                f'rung, such as "vv", of {list(METHODS)}.'
+            )
+        if problem.variate.name not in METHODS:
+            raise ValueError(f"A rung is one of {list(METHODS)}, but got {problem.variate.name!r}.")
+        answers, correlation = _climb(problem.tasks, problem.variate.name, self)
+        mean, errors = np.array([a.mean for a in answers]), np.array([a.std_error for a in answers])
+        return Fit(
+            names=problem.tasks.names,
+            mean=mean,
+            coregionalization=correlation,
+            coefficients=None,
+            objective=float(np.sum(np.log(errors + 1e-300))),
+            problem=problem,
+            beta=mean,
+            function=lambda points, scores, task: answers[task].variate(points, scores),
+            spread=lambda: np.diag(errors**2),
+        )
+
+
+def _climb(tasks: Tasks, rung: str, settings: RestrictedLikelihood) -> tuple[list[Any], np.ndarray]:
+    """The rung's answers and its correlation of tasks, by the ladder of `vvcv.estimate`."""
+    ladder = Ladder(Prepared.of(tasks), Options(settings.families, settings.criterion, settings.order))
+    with threads_for(sum(tasks.sizes)):
+        answers = ladder.required(rung)
+    return answers, ladder.task_correlation(rung)

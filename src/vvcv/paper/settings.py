@@ -1,0 +1,76 @@
+"""What a stochastic descent is told: epochs, batches, rates, penalty, early stopping (paper, section 4 and A.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import numpy as np
+from jaxtyping import Float
+
+from .objective import Objective, Variance
+
+if TYPE_CHECKING:
+    import optax
+
+Rate = float | Callable[[int], float]
+
+
+@dataclass(frozen=True, eq=False)
+class DescentSettings:
+    """The settings that Algorithms 1 and 2 share; `StochasticOptimisation` explains them."""
+
+    epochs: int = 400
+    batch_size: int | Sequence[int] | None = 10
+    learning_rate: Rate = 1e-2
+    decay: float = 1.0
+    regularization: float = 1e-5
+    penalty: Literal["euclidean", "rkhs"] = "euclidean"
+    objective: Objective = Variance()
+    optimizer: optax.GradientTransformation | None = None
+    held_out: float = 0.0
+    patience: int = 20
+    precision: Literal["float64", "float32"] = "float64"
+    diverged: float = 2.0
+    progress: bool = False
+    interruptible: bool = False
+    start_theta: Any = None
+    start_beta: Any = None
+
+    learn_b: ClassVar[bool] = False
+    shared_state: ClassVar[bool] = False
+    b_first: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        _check(self)
+
+    def rates(self, epochs: int, rate: Rate | None = None) -> Float[np.ndarray, " epochs"]:
+        """The learning rate of every epoch."""
+        rate = self.learning_rate if rate is None else rate
+        if callable(rate):
+            return np.array([float(rate(epoch)) for epoch in range(epochs)])
+        return rate * self.decay ** np.arange(epochs)
+
+    def scales(self, epochs: int) -> Float[np.ndarray, "epochs 2"]:
+        """Factors of the updates of (theta, beta) and of B; an optimiser of the user's has its own sign and rate."""
+        if self.optimizer is not None:
+            return np.ones((epochs, 2))
+        rates = self.rates(epochs)
+        return -np.stack([rates, self.rates_of_b(epochs)], axis=1)
+
+    def rates_of_b(self, epochs: int) -> Float[np.ndarray, " epochs"]:
+        """The learning rate of B in every epoch."""
+        return self.rates(epochs)
+
+
+def _check(settings: DescentSettings) -> None:
+    if int(settings.epochs) != settings.epochs or settings.epochs < 0:
+        raise ValueError(f"The number of epochs must be an integer of at least 0, but is {settings.epochs!r}.")
+    if not callable(settings.learning_rate) and not (0 < settings.learning_rate < np.inf):
+        raise ValueError(f"The learning rate must be positive and finite, but is {settings.learning_rate!r}.")
+    if not 0 <= settings.held_out < 1:
+        raise ValueError(f"held_out is a fraction of the data, from 0 to below 1, but is {settings.held_out!r}.")
+    if not (np.isfinite(settings.regularization) and settings.regularization >= 0):
+        raise ValueError(f"The penalty lambda must be finite and not negative, but is {settings.regularization!r}.")
+    settings.objective.check_batches(settings.batch_size)
