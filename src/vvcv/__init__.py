@@ -24,6 +24,7 @@ True
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from .checks import AlarmWarning
 from .data import Task, Tasks
 from .estimation import ControlVariate, Estimate, compare, estimate
 from .runtime.version import __version__
@@ -47,6 +48,7 @@ _LATER = {
 }
 
 __all__ = [
+    "AlarmWarning",
     "ControlVariate",
     "Estimate",
     "Evidence",
