@@ -21,7 +21,7 @@ def effective_sizes(series: Float[np.ndarray, "n k"], chains: tuple[int, int] | 
         return np.full(series.shape[1], float(n))
     draws = series.reshape(count, length, -1)
     means = draws.mean(axis=1)
-    covariance = np.mean([_autocovariance(chain - mean) for chain, mean in zip(draws, means, strict=True)], axis=0)
+    covariance = np.mean([autocovariance(chain - mean) for chain, mean in zip(draws, means, strict=True)], axis=0)
     between = means.var(axis=0, ddof=1) if count > 1 else 0.0
     within = covariance[0] * length / (length - 1)
     total = covariance[0] + between
@@ -33,7 +33,8 @@ def effective_sizes(series: Float[np.ndarray, "n k"], chains: tuple[int, int] | 
     return n / np.maximum(2 * monotone.sum(axis=0) - 1, 1.0)
 
 
-def _autocovariance(centred: Float[np.ndarray, "n k"]) -> Float[np.ndarray, "n k"]:
+def autocovariance(centred: Float[np.ndarray, "n k"]) -> Float[np.ndarray, "n k"]:
+    """Autocovariances at lags 0, ..., n - 1 of series of mean zero, each divided by n."""
     n = len(centred)
     spectrum = np.abs(np.fft.rfft(centred, 2 * n, axis=0)) ** 2
     return np.fft.irfft(spectrum, axis=0)[:n] / n

@@ -89,9 +89,7 @@ def compare(
             task.size >= 2,
             f"A task needs at least two points for an error bar, but task {name!r} has {task.size}. Add points.",
         )
-    require(
-        on_alarm in get_args(OnAlarm), f"on_alarm must be one of {list(get_args(OnAlarm))}, but is {on_alarm!r}."
-    )
+    require(on_alarm in get_args(OnAlarm), f"on_alarm must be one of {list(get_args(OnAlarm))}, but is {on_alarm!r}.")
     ladder = Ladder(Prepared.of(tasks), _options(kernel, criterion, order))
     require(on_interrupt in ("raise", "best"), f"on_interrupt must be 'raise' or 'best', but is {on_interrupt!r}.")
     require(refused in ("raise", "skip"), f"refused must be 'raise' or 'skip', but is {refused!r}.")
