@@ -6,7 +6,7 @@ import pytest
 import vvcv
 from vvcv import Task, Tasks
 from vvcv.checks.mixing import effective_draws, mixing, r_hat
-from vvcv.estimation import diagnosis
+from vvcv.estimation import diagnosis, run
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(300, 2))
@@ -20,9 +20,39 @@ def chains(rng, rho, shape=(4, 200)):
 
 
 def test_scores_of_the_wrong_sign_are_announced_under_the_table():
-    estimate = vvcv.estimate(Task(X, X, X[:, 0] ** 2), "zv")
+    with pytest.warns(vvcv.AlarmWarning, match="wrong sign"):
+        estimate = vvcv.estimate(Task(X, X, X[:, 0] ** 2), "zv")
     assert "error: " in str(estimate) and "wrong sign" in str(estimate)
     assert estimate.check.worst == "error"
+
+
+@pytest.fixture
+def no_fit(monkeypatch):
+    def fitted(*_):
+        raise AssertionError("a fit has begun")
+
+    monkeypatch.setattr(run, "_climb_all", fitted)
+
+
+def test_alarms_come_before_any_fit_at_the_line_of_the_call(no_fit):
+    with pytest.warns(vvcv.AlarmWarning, match="wrong sign") as caught, pytest.raises(AssertionError, match="begun"):
+        vvcv.estimate(Task(X, X, X[:, 0] ** 2))
+    assert [warning.filename for warning in caught] == [__file__]
+
+
+def test_alarms_can_be_an_error_before_any_fit(no_fit):
+    with pytest.raises(ValueError, match="wrong sign(.|\\n)*on_alarm='warn'"):
+        vvcv.estimate(Task(X, X, X[:, 0] ** 2), on_alarm="raise")
+    stuck = X[:200].reshape(2, 100, 2) + np.array([[[0.0]], [[5.0]]])
+    with pytest.raises(ValueError, match="not mixed"):
+        vvcv.compare(Task(stuck, -stuck, stuck[..., 0]), ["mc"], on_alarm="raise")
+    with pytest.raises(ValueError, match="on_alarm must be one of"):
+        vvcv.estimate(Task(X, -X, X[:, 0]), "mc", on_alarm="shout")
+
+
+def test_ignored_alarms_are_silent_and_stand_in_the_result():
+    estimate = vvcv.estimate(Task(X, X, X[:, 0] ** 2), "zv", on_alarm="ignore")
+    assert "wrong sign" in estimate.alarms()[0]
 
 
 def test_right_scores_are_printed_without_alarm():
@@ -62,7 +92,7 @@ def test_chains_that_have_not_mixed_are_named_in_the_table():
     rng = np.random.default_rng(2)
     good, stuck = chains(rng, 0.2), chains(rng, 0.2) + np.array([[0.0], [0.0], [0.0], [3.0]])
     tasks = Tasks([Task(x[..., None], -x[..., None], x, name=name) for name, x in {"good": good, "bad": stuck}.items()])
-    estimate = vvcv.estimate(tasks, "mc")
+    estimate = vvcv.estimate(tasks, "mc", on_alarm="ignore")
     (alarm,) = [line for line in str(estimate).splitlines() if "mixed" in line]
     assert "'bad'" in alarm and "r_hat" in alarm and "effective draws of 800" in alarm
     assert estimate.mixing.poor == [1]

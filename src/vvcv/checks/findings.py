@@ -8,6 +8,11 @@ from typing import Literal
 
 Severity = Literal["ok", "note", "warning", "error"]
 
+
+class AlarmWarning(UserWarning):
+    """The data of an estimate raise an alarm: numbers made of them may be wrong."""
+
+
 #: From harmless to harmful.
 SEVERITIES: tuple[Severity, ...] = ("ok", "note", "warning", "error")
 
@@ -56,6 +61,11 @@ class Check:
     def codes(self) -> tuple[str, ...]:
         """The codes of all findings, in their order."""
         return tuple(finding.code for finding in self.findings)
+
+    @property
+    def alarms(self) -> list[str]:
+        """A line for each warning and error."""
+        return [f"{f.severity}: {f.sentence}" for f in self.findings if f.severity in ("warning", "error")]
 
     def __iter__(self) -> Iterator[Finding]:
         return iter(self.findings)

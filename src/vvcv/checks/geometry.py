@@ -1,15 +1,14 @@
-"""What can be wrong with the points alone: repeats, constant or collinear coordinates, heavy tails, shared samples."""
+"""What can be wrong with the points alone: repeats, constant or collinear coordinates, separate modes, heavy scores."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
-from jaxtyping import Float
 
+from ..data.groups import in_separate_groups
 from ..data.task import Tasks
-from .findings import Finding, Severity
+from .findings import Finding
 from .sample import Sample
+from .tails import heavy_tail
 
 #: Smallest eigenvalue of the correlation matrix below which coordinates count as linearly dependent.
 COLLINEAR = 1e-8
@@ -17,18 +16,8 @@ COLLINEAR = 1e-8
 
 def describe_points(sample: Sample) -> list[Finding]:
     """Findings about the points of one sample."""
-    return [*_duplicates(sample), *_constant(sample), *_collinear(sample), *_heavy_scores(sample)]
-
-
-def describe_values(tasks: Tasks) -> list[Finding]:
-    """Tasks whose values have too heavy a tail for a standard error."""
-    tails = {name: heavy_tail(task.values) for task, name in zip(tasks, tasks.names, strict=True)}
-    remedy = "Where it is, no standard error of an average can be trusted: bound or transform the integrand."
-    return [
-        Finding(tail.severity, "heavy-values", f"values have {tail}: their variance may be infinite.", remedy, name)
-        for name, tail in tails.items()
-        if tail is not None
-    ]
+    look = (_duplicates, _constant, _collinear, _separate, _heavy_scores)
+    return [finding for ask in look for finding in ask(sample)]
 
 
 def describe_sharing(tasks: Tasks, samples: list[Sample]) -> list[Finding]:
@@ -50,33 +39,6 @@ def describe_sharing(tasks: Tasks, samples: list[Sample]) -> list[Finding]:
     if distinct < len(tasks):
         return [Finding("note", "shared-points", f"{len(tasks)} tasks use {distinct} sets of points.")]
     return []
-
-
-class Tail(NamedTuple):
-    """A tail that looks too heavy for a variance."""
-
-    exponent: float
-    severity: Severity
-
-    def __str__(self) -> str:
-        return f"a tail index of about {self.exponent:.2g} (below 2 there is no variance)"
-
-
-def heavy_tail(values: Float[np.ndarray, " n"]) -> Tail | None:
-    """Hill's index of |values - median| from its sqrt(n) largest: a warning if surely below 2, a note if probably.
-
-    >>> rng = np.random.default_rng(0)
-    >>> heavy_tail(rng.normal(size=1000)), heavy_tail(rng.standard_cauchy(1000)).severity
-    (None, 'warning')
-    """
-    excess = np.abs(values - np.median(values))
-    largest = np.unique(excess)[::-1]  # repeats of a stuck chain are one excess, not many
-    count = int(np.sqrt(largest.size))
-    if count < 10 or largest[count] <= 1e-9 * largest[0]:
-        return None
-    index = 1 / float(np.mean(np.log(largest[:count] / largest[count])))
-    surely, probably = (index * (1 + quantile / np.sqrt(count)) < 2 for quantile in (3.5, 1.645))
-    return Tail(index, "warning" if surely else "note") if probably else None
 
 
 def _duplicates(sample: Sample) -> list[Finding]:
@@ -117,12 +79,25 @@ def _collinear(sample: Sample) -> list[Finding]:
     return [Finding("warning", "collinear", message, remedy, sample.label)]
 
 
+def _separate(sample: Sample) -> list[Finding]:
+    if not in_separate_groups(sample.points, sample.scores):
+        return []
+    message = (
+        "points lie in separate modes with next to nothing between them. No control variate sees how much weight each "
+        "mode has: only the numbers of points tell, and chains that seldom cross tell it badly."
+    )
+    remedy = (
+        "Keep the plain average, as 'auto' does, of a sampler that moves between modes, or estimate each mode alone."
+    )
+    return [Finding("warning", "separate-modes", message, remedy, sample.label)]
+
+
 def _heavy_scores(sample: Sample) -> list[Finding]:
     z, scores = sample.standard()
     remedy = "A control variate may have infinite variance: transform bounded parameters to the whole line."
     found = []
     for what, series in (("scores", scores), ("products x_j s_j", z * scores)):
-        tails = {j: tail for j in range(z.shape[1]) if (tail := heavy_tail(series[:, j])) is not None}
+        tails = {j: tail for j in range(z.shape[1]) if (tail := heavy_tail(series[:, j], sure=5.0)) is not None}
         if tails:
             worst = min(tails.values())
             message = f"{what} of coordinates {list(tails)} have {worst}."

@@ -14,7 +14,7 @@ import numpy as np
 from jaxtyping import Float
 from scipy.special import expit, fdtrc, ndtri, stdtr
 
-from .autocorrelation import effective_sizes
+from ..data.chains import effective_sizes
 from .sample import Sample
 
 #: Probability that correct scores of one data set raise an alarm, all its identities together.

@@ -20,6 +20,9 @@ from .sample import Sample
 #: A mistake shifts z-scores by tens, so a repaired sample may be a little unlikely without being disbelieved.
 LENIENCE = 1.25
 
+#: Fourth moment in standard coordinates: a uniform density has 1.8, a Gaussian 3.
+SHORT_TAILED = 2.3
+
 
 @dataclass(frozen=True)
 class Mistake:
@@ -38,6 +41,19 @@ def likely_mistake(samples: list[Sample], test: Identities, bound: float) -> Mis
 
 def _hold(samples: list[Sample], bound: float, divergence: bool = True) -> bool:
     return pooled([identities(sample, divergence=divergence) for sample in samples], samples).worst < bound
+
+
+def _no_scores(samples: list[Sample], test: Identities, bound: float) -> Mistake | None:
+    zero = [j for j in test.failing(bound) if all(not sample.scores[:, j].any() for sample in samples)]
+    if not zero or not all((sample.standard()[0][:, zero] ** 4).mean() < SHORT_TAILED for sample in samples):
+        return None
+    return Mistake(
+        "bounds",
+        f"the scores of coordinates {zero} are all zero. Only a uniform density has such scores, and it has bounds, "
+        "where Stein's identity does not hold.",
+        "Move bounded inputs to coordinates without bounds, with their scores: vvcv.unconstrain(points, scores, lower, "
+        "upper). Where the inputs are not uniform, pass the gradient of their log density.",
+    )
 
 
 def _wrong_sign(samples: list[Sample], test: Identities, bound: float) -> Mistake | None:
@@ -136,4 +152,4 @@ def _prior(samples: list[Sample], test: Identities, bound: float) -> Mistake | N
     )
 
 
-HYPOTHESES = (_wrong_sign, _wrong_columns, _wrong_rows, _constraint, _wrong_units, _prior)
+HYPOTHESES = (_no_scores, _wrong_sign, _wrong_columns, _wrong_rows, _constraint, _wrong_units, _prior)

@@ -14,7 +14,7 @@ from jaxtyping import Float
 from scipy.special import ndtri
 
 from ..data.task import Task, Tasks
-from .autocorrelation import effective_sizes
+from ..data.chains import effective_sizes
 
 #: Chains that have mixed stay below this r_hat, and have at least so many effective draws together.
 LARGEST_R_HAT, FEWEST_DRAWS = 1.05, 100

@@ -9,10 +9,12 @@ import numpy as np
 from ..data.task import Task, Tasks, as_tasks
 from .differences import LogDensity, compare, densities_of
 from .findings import Check, Finding, worst_first
-from .geometry import describe_points, describe_sharing, describe_values
+from .geometry import describe_points, describe_sharing
 from .identities import Identities, alarm_bound, identities, pooled
 from .mistakes import likely_mistake
+from .order import describe_order
 from .sample import Sample, samples_of
+from .tails import describe_tails
 
 #: With fewer effective draws than this, scores of the wrong sign can pass.
 FEW_DRAWS = 100
@@ -41,7 +43,7 @@ def check(
     for sample in samples:
         findings += describe_points(sample)
     findings += _describe_scores(samples, confirmed)
-    findings += describe_values(tasks) + describe_sharing(tasks, samples)
+    findings += describe_order(tasks) + describe_tails(tasks, samples) + describe_sharing(tasks, samples)
     return worst_first(findings)
 
 

@@ -1,42 +1,69 @@
 """What an estimate should say about its own data: the checks of `vvcv.check`, and whether chains have mixed.
 
-Both are cheap beside a fit, look at a part of very large samples, and can never break an estimate.
+Both come before any fit, are cheap beside it, look at a part of very large samples, and can never break an estimate.
 """
 
 from __future__ import annotations
 
+import sys
+import warnings
 from collections.abc import Mapping
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from ..checks import Check, Finding, Mixing, check, mixing
-from ..data import Task, Tasks
+from ..checks import AlarmWarning, Check, Finding, Mixing, check, mixing, order
+from ..checks.findings import worst_first
+from ..data import Task, Tasks, require
 
 if TYPE_CHECKING:
     from .result import Estimate
+
+OnAlarm = Literal["warn", "raise", "ignore"]
 
 #: Products of a score and a function of a coordinate that a check may look at; about a second.
 MOST_PRODUCTS = 4_000_000
 
 
-def diagnosed(estimates: Mapping[str, Estimate], tasks: Tasks, check: bool, stopped: bool) -> dict[str, Estimate]:
-    """The estimates with what was found out about their data, if wanted, and whether the user stopped the fit."""
-    findings, mixed = _findings(tasks) if check else ((), None)
-    if stopped:
-        remedy = "Means and error bars are valid; a full fit may be sharper."
-        findings = (Finding("warning", "interrupted", "the fit was stopped before it was done.", remedy), *findings)
-    found = Check(findings) if findings else None
-    return {method: replace(estimate, check=found, mixing=mixed) for method, estimate in estimates.items()}
+@dataclass(frozen=True)
+class Diagnosis:
+    """What was found out about the data before any fit."""
 
+    findings: tuple[Finding, ...] = ()
+    mixing: Mixing | None = None
 
-def _findings(tasks: Tasks) -> tuple[tuple[Finding, ...], Mixing | None]:
-    with np.errstate(all="ignore"):
-        try:
-            return check(thinned(tasks)).findings, mixing(tasks)
-        except Exception as error:  # a check that fails is no reason to lose an estimate
-            return (Finding("note", "check", f"the data could not be checked ({error})."),), None
+    @classmethod
+    def of(cls, tasks: Tasks) -> Diagnosis:
+        """Check the data; a check that fails is no reason to lose an estimate."""
+        with np.errstate(all="ignore"):
+            try:
+                return cls(_checked(tasks), mixing(tasks))
+            except Exception as error:
+                return cls((Finding("note", "check", f"the data could not be checked ({error})."),))
+
+    def alarms(self, tasks: Tasks) -> list[str]:
+        """A line for each failed check and for each task whose chains have not mixed."""
+        mixed = [] if self.mixing is None else self.mixing.alarms(tasks.names, tasks.sizes)
+        return Check(self.findings).alarms + mixed
+
+    def announce(self, tasks: Tasks, on_alarm: OnAlarm) -> None:
+        """Warn of all alarms at once, at the line of the user's call, or refuse the data."""
+        alarms = [] if on_alarm == "ignore" else self.alarms(tasks)
+        if not alarms:
+            return
+        message = "\n".join(["the data raise alarms, before any fit:", *alarms])
+        require(on_alarm != "raise", f"{message}\nCorrect the data, or pass on_alarm='warn' or 'ignore'.")
+        warnings.warn(message, AlarmWarning, stacklevel=_levels_inside())
+
+    def attached(self, estimates: Mapping[str, Estimate], stopped: bool) -> dict[str, Estimate]:
+        """The estimates with these findings, and with whether the user stopped the fit."""
+        findings = self.findings
+        if stopped:
+            remedy = "Means and error bars are valid; a full fit may be sharper."
+            findings = (Finding("warning", "interrupted", "the fit was stopped before it was done.", remedy), *findings)
+        found = Check(findings) if findings else None
+        return {method: replace(estimate, check=found, mixing=self.mixing) for method, estimate in estimates.items()}
 
 
 def thinned(tasks: Tasks) -> Tasks:
@@ -45,6 +72,16 @@ def thinned(tasks: Tasks) -> Tasks:
     if max(tasks.sizes) <= most:
         return tasks
     return Tasks([_thinned(task, name, most) for task, name in zip(tasks, tasks.names, strict=True)])
+
+
+def _checked(tasks: Tasks) -> tuple[Finding, ...]:
+    """The findings of a check; the order of rows is that of all rows, since thinned chains seem independent."""
+    small = thinned(tasks)
+    found = check(small)
+    if small is tasks:
+        return found.findings
+    others = [finding for finding in found if finding.code not in order.CODES]
+    return worst_first([*others, *order.describe_order(tasks)]).findings
 
 
 def _thinned(task: Task, name: str, most: int) -> Task:
@@ -56,3 +93,11 @@ def _thinned(task: Task, name: str, most: int) -> Task:
         a.reshape(*chains, *a.shape[1:])[:, ::step] for a in (task.points, task.scores, task.values)
     )
     return Task(points, scores, values, name) if task.chains else Task(points[0], scores[0], values[0], name)
+
+
+def _levels_inside() -> int:
+    """How many frames lie between a warning and the code that called the library."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] == "vvcv":
+        frame, level = frame.f_back, level + 1
+    return level

@@ -62,7 +62,7 @@ class Ladder:
 
         Where points lie in separate groups, the plain average alone is: no other rung can know the groups' weights.
         """
-        grouped = [in_separate_groups(rows.points) for rows in self.prepared.distinct]
+        grouped = [in_separate_groups(rows.points, rows.scores) for rows in self.prepared.distinct]
         if all(grouped):
             return [[self._in_groups(t)] for t in range(len(grouped))]
         rungs = [self.candidates(method) for method in self._automatic_methods()]

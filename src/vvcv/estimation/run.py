@@ -16,7 +16,7 @@ from ..runtime.precision import float64, without_warnings
 from ..runtime.threads import threads_for
 from ..tuning.interrupt import interruptible
 from ..tuning.starts import CANDIDATES, FAMILIES
-from .diagnosis import diagnosed
+from .diagnosis import Diagnosis, OnAlarm
 from .ladder import METHODS, Ladder, RefusedError
 from .result import ControlVariate, Estimate, MonteCarlo, Promise
 from .weights import Answer, combine, weigh
@@ -32,6 +32,7 @@ def estimate(
     criterion: Criterion = "reml",
     order: int = 1,
     check: bool = True,
+    on_alarm: OnAlarm = "warn",
     on_interrupt: Literal["raise", "best"] = "raise",
 ) -> Estimate:
     """Estimate the expectations of all tasks by control variates (paper, eq. 8 solved exactly), with error bars.
@@ -39,9 +40,12 @@ def estimate(
     `method` names a rung ("mc", "zv", "cf", "secf", "vv", "vv-secf"), or "auto" weighs all rungs for each task by
     their standard errors and by how well they predict values they have not seen. `kernel` names one
     family or several, or is a kernel of your own: any JAX function k(x, y) of standardised coordinates, whose
-    parameters are tuned if it is a module. By default the data choose. `check=False` leaves out `vvcv.check`, whose
-    alarms are otherwise printed under the table. With `on_interrupt="best"`, Ctrl-C ends the tuning and the best
-    models so far give the answer; a second Ctrl-C interrupts.
+    parameters are tuned if it is a module. By default the data choose.
+
+    The data are checked before any fit (`vvcv.check`; `check=False` leaves it out). Alarms are a Python warning,
+    `vvcv.AlarmWarning`, and stand under the table; `on_alarm="raise"` makes them an error, "ignore" drops the warning.
+    With `on_interrupt="best"`, Ctrl-C ends the tuning and the best models so far give the answer; a second Ctrl-C
+    interrupts.
 
     >>> rng = np.random.default_rng(0)
     >>> x = rng.normal(size=(30, 1))
@@ -50,7 +54,7 @@ def estimate(
     True
     """
     options: dict[str, Any] = {"kernel": kernel, "criterion": criterion, "order": order}
-    return compare(tasks, (method,), **options, check=check, on_interrupt=on_interrupt)[method]
+    return compare(tasks, (method,), **options, check=check, on_alarm=on_alarm, on_interrupt=on_interrupt)[method]
 
 
 @float64
@@ -62,6 +66,7 @@ def compare(
     criterion: Criterion = "reml",
     order: int = 1,
     check: bool = True,
+    on_alarm: OnAlarm = "warn",
     on_interrupt: Literal["raise", "best"] = "raise",
     refused: Literal["raise", "skip"] = "raise",
 ) -> dict[str, Estimate]:
@@ -84,14 +89,17 @@ def compare(
             task.size >= 2,
             f"A task needs at least two points for an error bar, but task {name!r} has {task.size}. Add points.",
         )
+    require(on_alarm in get_args(OnAlarm), f"on_alarm must be one of {list(get_args(OnAlarm))}, but is {on_alarm!r}.")
     ladder = Ladder(Prepared.of(tasks), _options(kernel, criterion, order))
     require(on_interrupt in ("raise", "best"), f"on_interrupt must be 'raise' or 'best', but is {on_interrupt!r}.")
     require(refused in ("raise", "skip"), f"refused must be 'raise' or 'skip', but is {refused!r}.")
+    diagnosis = Diagnosis.of(tasks) if check else Diagnosis()
+    diagnosis.announce(tasks, on_alarm)
     rows = max(tasks.sizes) if tasks.share_points else sum(tasks.sizes)
     keep_best = on_interrupt == "best"
     with threads_for(rows), without_warnings(), interruptible(keep_best=keep_best) as interruption:
         estimates = _climb_all(ladder, methods, refused)
-    return diagnosed(estimates, tasks, check, interruption.stopped_early)
+    return diagnosis.attached(estimates, interruption.stopped_early)
 
 
 def _climb_all(ladder: Ladder, methods: Sequence[str], refused: str) -> dict[str, Estimate]:

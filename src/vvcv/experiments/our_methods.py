@@ -36,7 +36,7 @@ def _run(rung: str):
 
 def _mean(tasks: Tasks, rung: str) -> Vector:
     if tasks.share_points:  # there the default does not climb every rung
-        return estimate(tasks, rung).mean
+        return estimate(tasks, rung, on_alarm="ignore").mean
     found = _ladder(tasks).get(rung)
     return np.full(len(tasks), np.nan) if found is None else found.mean
 
@@ -44,7 +44,7 @@ def _mean(tasks: Tasks, rung: str) -> Vector:
 @lru_cache(maxsize=1)
 def _ladder(tasks: Tasks) -> dict[str, Estimate]:
     """All rungs that these data allow, each fitted once."""
-    return compare(tasks, RUNGS, refused="skip")
+    return compare(tasks, RUNGS, refused="skip", on_alarm="ignore")
 
 
 def _label(rung: str) -> str:

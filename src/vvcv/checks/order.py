@@ -1,0 +1,115 @@
+"""Do rows that are given as independent depend on each other in their order, as those of a flattened chain do?
+
+    r_k = autocorrelation of ranks at lag k,    z_k = (r_k + 1/n) n / sqrt(n - k)
+
+for every coordinate, its distance from the median and every task's values; standard normal where rows are independent.
+Ranks make heavy tails harmless; lags up to 64 see chains whose draws alternate, as those of an ensemble do.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from jaxtyping import Float
+from scipy.special import ndtri
+from scipy.stats import rankdata
+
+from ..data.task import Tasks
+from ..data.chains import autocovariances
+from .findings import Finding
+
+#: Probability that independent rows raise an alarm, and the smallest autocorrelation that is worth one.
+FALSE_ALARM, SMALLEST = 0.005, 0.1
+
+#: Fewer rows than this say nothing about their order.
+FEWEST_ROWS = 20
+
+#: Lags, rows (the first ones, since order is what counts) and integrands that are looked at.
+LARGEST_LAG, MOST_ROWS, MOST_TASKS = 64, 5000, 20
+
+_PASS_CHAINS = (
+    "Pass points and scores as (chain, draw, d) and values as (chain, draw), or error bars are too narrow. Rows that "
+    "are independent, or a design, may be shuffled."
+)
+
+
+#: What this module may say.
+CODES = ("chain", "sorted", "design")
+
+
+def describe_order(tasks: Tasks) -> list[Finding]:
+    """One finding for every set of rows that is no set of independent draws in any order."""
+    groups: dict[bytes, list[int]] = {}
+    for t, task in enumerate(tasks):
+        if task.chains is None and task.size >= FEWEST_ROWS:
+            groups.setdefault(task.points.tobytes(), []).append(t)
+    found = []
+    for members in groups.values():
+        points = tasks[members[0]].points[:MOST_ROWS]
+        values = np.column_stack([tasks[t].values[:MOST_ROWS] for t in members[:MOST_TASKS]])
+        others = f" and {len(members) - 1} more" if len(members) > 1 else ""
+        found += _describe(points, values, f"{tasks.names[members[0]]}{others}", len(groups))
+    return found
+
+
+def _describe(
+    points: Float[np.ndarray, "n d"], values: Float[np.ndarray, "n T"], label: str, sets: int
+) -> list[Finding]:
+    names = [f"coordinate {j}" for j in range(points.shape[1])] + ["the values"] * values.shape[1]
+    series = np.column_stack([points, values])
+    if (ordered := _sorted_by(series)) is not None:
+        message = f"rows are sorted by {names[ordered]}: their order cannot tell whether they are a chain."
+        return [Finding("note", "sorted", message, "Keep chains in their order, as (chain, draw, d).", label)]
+    if (designed := _alternating(points)) is not None:
+        message = (
+            f"coordinate {designed} of consecutive rows lies on either side of its median in turn, as in a design."
+        )
+        remedy = "Points of a design are no draws: a fit stays valid, error bars from residuals are too wide."
+        return [Finding("note", "design", message, remedy, label)]
+    names += [f"the distance of {name} from its median" for name in names[: points.shape[1]]]
+    series = np.column_stack([series, np.abs(points - np.median(points, axis=0))])
+    lag, which, r, z = _largest(series)
+    tests = sets * series.shape[1] * min(LARGEST_LAG, len(points) // 4)
+    if z < -float(ndtri(FALSE_ALARM / tests)) or r < SMALLEST:
+        return []
+    message = f"rows depend on each other in their order, as draws of a chain do: {names[which]} has autocorrelation "
+    return [Finding("warning", "chain", f"{message}{r:.2f} at lag {lag}.", _PASS_CHAINS, label)]
+
+
+def _largest(series: Float[np.ndarray, "n k"]) -> tuple[int, int, float, float]:
+    """Lag, column, autocorrelation and z-score of the strongest dependence among columns that have an order."""
+    n = len(series)
+    ranks = rankdata(series, axis=0)
+    ranks -= ranks.mean(axis=0)
+    lags = np.arange(1, min(LARGEST_LAG, n // 4) + 1)
+    covariance, _ = autocovariances(ranks, (1, len(ranks)))
+    variance = covariance[0]
+    # Where one number makes up half of a column, few rows decide, and z is not normal.
+    telling = (variance > 0) & (np.array([_commonest(column) for column in series.T]) <= n / 2)
+    r = np.where(telling, covariance[lags] / np.where(variance > 0, variance, 1.0), 0.0)
+    z = np.where(telling, (r + 1 / n) * n / np.sqrt(n - lags)[:, None], -np.inf)
+    place, which = np.unravel_index(int(np.argmax(z)), z.shape)
+    return int(lags[place]), int(which), float(r[place, which]), float(z[place, which])
+
+
+def _commonest(column: Float[np.ndarray, " n"]) -> int:
+    return int(np.unique(column, return_counts=True)[1].max())
+
+
+def _sorted_by(series: Float[np.ndarray, "n k"]) -> int | None:
+    """The first column that never falls, or never rises, and is not constant."""
+    steps = np.diff(series, axis=0)
+    monotone = ((steps >= 0).all(axis=0) | (steps <= 0).all(axis=0)) & (
+        (steps != 0).sum(axis=0) >= min(FEWEST_ROWS, len(series)) // 2
+    )
+    return int(np.argmax(monotone)) if monotone.any() else None
+
+
+def _alternating(points: Float[np.ndarray, "n d"]) -> int | None:
+    """The first coordinate whose pairs of rows all lie on either side of its median, as Sobol's and Halton's do."""
+    above = points > np.median(points, axis=0)
+    for first in (0, 1):
+        half = (len(points) - first) // 2
+        apart = (above[first : first + 2 * half : 2] != above[first + 1 : first + 2 * half : 2]).mean(axis=0)
+        if half >= FEWEST_ROWS and (apart >= 1 - 1.5 / half).any():  # the median itself may be a row
+            return int(np.argmax(apart))
+    return None
