@@ -31,7 +31,9 @@ from .runtime.version import __version__
 if TYPE_CHECKING:
     from .checks import check
     from .data.unconstrain import unconstrain
+    from .estimation.functional import functional
     from .estimation.storage import load
+    from .estimation.summary import summary
     from .paper.fit import Fit, fit
     from .thermodynamic import Evidence, evidence
 
@@ -42,7 +44,9 @@ _LATER = {
     "check": ".checks",
     "evidence": ".thermodynamic",
     "fit": ".paper.fit",
+    "functional": ".estimation.functional",
     "load": ".estimation.storage",
+    "summary": ".estimation.summary",
     "unconstrain": ".data.unconstrain",
 }
 
@@ -59,7 +63,9 @@ __all__ = [
     "estimate",
     "evidence",
     "fit",
+    "functional",
     "load",
+    "summary",
     "unconstrain",
 ]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,9 +12,10 @@ import numpy as np
 from jaxtyping import Float
 
 from ..checks import Check, Finding, Mixing
-from ..data import finite_array, require
+from ..data import Tasks, finite_array, require
 from ..report import explain, html_report, plot_estimate, table
 from ..runtime.precision import float64
+from .joint import error_correlation
 from .weights import Answer
 
 if TYPE_CHECKING:
@@ -22,10 +24,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class MonteCarlo:
-    """Plain averages and their standard errors."""
+    """Plain averages and their standard errors, and the standard deviations of the values."""
 
     mean: Float[np.ndarray, " T"]
     std_error: Float[np.ndarray, " T"]
+    std_dev: Float[np.ndarray, " T"] | None = None
 
 
 @dataclass(frozen=True)
@@ -96,6 +99,23 @@ class Estimate:
     control_variate: ControlVariate = field(repr=False)
     check: Check | None = None
     mixing: Mixing | None = None
+    tasks: Tasks | None = field(default=None, repr=False)
+    error_correlation: Float[np.ndarray, "T T"] | None = field(default=None, repr=False)
+
+    @cached_property
+    def covariance(self) -> Float[np.ndarray, "T T"]:
+        """Joint covariance of the estimates: squared standard errors, and what errors on shared points have in common.
+
+        Tasks on points of their own have zero covariance. Computed when first asked for.
+        """
+        correlation = self.error_correlation
+        if correlation is None:
+            require(
+                self.tasks is not None,
+                "The covariance of this loaded estimate was not stored. Run estimate again on the data to have it.",
+            )
+            correlation = error_correlation(self.tasks, self.control_variate)
+        return np.outer(self.std_error, self.std_error) * correlation
 
     @property
     def gain(self) -> Float[np.ndarray, " T"]:
