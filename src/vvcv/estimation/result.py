@@ -15,11 +15,14 @@ from ..checks import Check, Finding, Mixing
 from ..data import Tasks, finite_array, require
 from ..report import explain, html_report, plot_estimate, table
 from ..runtime.precision import float64
+from . import labelled
 from .joint import error_correlation
 from .weights import Answer
 
 if TYPE_CHECKING:
     import xarray as xr
+
+    from ..report.frame import Frame
 
 
 @dataclass(frozen=True)
@@ -110,10 +113,8 @@ class Estimate:
         """
         correlation = self.error_correlation
         if correlation is None:
-            require(
-                self.tasks is not None,
-                "The covariance of this loaded estimate was not stored. Run estimate again on the data to have it.",
-            )
+            if self.tasks is None:
+                raise ValueError("The covariance of this estimate was not stored. Run estimate again on the data.")
             correlation = error_correlation(self.tasks, self.control_variate)
         return np.outer(self.std_error, self.std_error) * correlation
 
@@ -151,18 +152,21 @@ class Estimate:
             "kernel": np.array(self.kernel),
         }
 
+    def summary(self) -> Frame:
+        """A pandas table: mean, error, plain average, gain, the independent draws it is worth; prints well."""
+        return labelled.summary_of(self)
+
     def to_xarray(self) -> xr.Dataset:
         """A labelled dataset with one row per task."""
-        import xarray as xr  # takes half a second, and a table does not need it
+        return labelled.to_xarray(self)
 
-        return xr.Dataset(
-            {
-                **{name: ("task", column) for name, column in self.columns().items()},
-                "task_correlation": (("task", "other_task"), self.task_correlation),
-            },
-            coords={"task": list(self.names), "other_task": list(self.names)},
-            attrs={"method": self.method, "seconds": self.seconds, "shared_points": int(self.share_points)},
-        )
+    def matrices(self) -> xr.Dataset:
+        """A labelled dataset of what is known of pairs of tasks: task correlation, covariance of the estimates."""
+        return labelled.matrices(self)
+
+    def to_inference_data(self) -> Any:
+        """Draws, points, scores and estimates for ArviZ's functions and plots (0.x and 1.x)."""
+        return labelled.to_inference_data(self)
 
     def plot(self, ax: Any = None, exact: Any = None):
         """Estimates with error bars beside plain averages; returns the matplotlib axes."""
