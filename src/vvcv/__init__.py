@@ -10,6 +10,7 @@ The tower, each floor using only those below it:
     tuning         finding good parameters
     linear_system  one exact solution and what it says of itself
     stein          functions of mean zero    checks   is the data what it claims to be?    report   table, plots, page
+    files          files -> tasks and back
     kernels        what functions look like                    data   what is known
     runtime        precision, threads, memory
 
