@@ -37,13 +37,13 @@ def _program(
 
 @app.command()
 def demo(
-    runs: Annotated[int, typer.Option(min=6, help="Model runs per fidelity.")] = 20,
+    runs: Annotated[int, typer.Option(min=10, help="Model runs per fidelity.")] = 20,
     seed: Annotated[int, typer.Option(help="Seed of the random inputs.")] = 0,
     out: Annotated[Path, typer.Option(help="Where the picture goes.")] = Path("vvcv-demo.png"),
 ) -> None:
     """Expected flow through a borehole from a few cheap and a few dear model runs.
 
-    Example: vvcv demo --runs 8
+    Example: vvcv demo --runs 12
     """
     from .demo import run_demo
 

@@ -15,6 +15,7 @@ from ..checks import Check, Finding, Mixing
 from ..data import Tasks, finite_array, require
 from ..report import explain, html_report, plot_estimate, table
 from ..runtime.precision import float64
+from ..runtime.version import __version__
 from . import labelled
 from .joint import error_correlation
 from .weights import Answer
@@ -134,8 +135,8 @@ class Estimate:
         return self.mean - half, self.mean + half
 
     def explain(self) -> str:
-        """Which rung was taken for each task, what each rung promised, and why, in words."""
-        return explain(self.names, self.promises)
+        """Which method was taken for each task, what each said, and why, in words."""
+        return explain(self.names, self.promises, asked=self.method != "auto")
 
     def columns(self) -> dict[str, np.ndarray]:
         """One array per column of the table, a row for each task."""
@@ -179,11 +180,25 @@ class Estimate:
         save(self, path)
 
     def report(self, path: str | os.PathLike, exact: Any = None) -> None:
-        """Write the table, the picture, what the checks found and why to one HTML file that needs no other."""
+        """Write tables, pictures, what was chosen and why, and what the checks found to one HTML file."""
+        from .pages import fits_of
         from .storage import replacing  # storage knows results; results only ask it to store
 
-        why = self.explain() if self.method == "auto" else ""
-        page = html_report(self.names, self.columns(), self._remarks(), self.alarms(), self.check or (), exact, why)
+        page = html_report(
+            self.names,
+            self.columns(),
+            remarks=self._remarks(),
+            alarms=self.alarms(),
+            findings=self.check or (),
+            exact=exact,
+            promises=self.promises,
+            asked=self.method != "auto",
+            correlation=None
+            if np.array_equal(self.task_correlation, np.eye(len(self.names)))
+            else self.task_correlation,
+            fits=fits_of(self),
+            version=__version__,
+        )
         with replacing(Path(path)) as temporary:
             temporary.write_text(page, encoding="utf-8")
 
