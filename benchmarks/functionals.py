@@ -39,12 +39,12 @@ class Problem(NamedTuple):
 FACTOR = np.array([[1.0, 0.0], [0.6, 0.8]])  # of a correlation of 0.6
 
 
-def growths(rng: np.random.Generator, n: int = 60) -> vvcv.Tasks:
+def growths(rng: np.random.Generator, n: int = 100) -> vvcv.Tasks:
     """Exponentials of two correlated normal variables."""
     return _exponentials(rng.normal(size=(n, 2)))
 
 
-def growths_along_chains(rng: np.random.Generator, chains: int = 4, length: int = 100) -> vvcv.Tasks:
+def growths_along_chains(rng: np.random.Generator, chains: int = 4, length: int = 250) -> vvcv.Tasks:
     """The same along autoregressive chains."""
     steps, rho = rng.normal(size=(length, chains, 2)), 0.6
     x = [steps[0]]
@@ -53,7 +53,7 @@ def growths_along_chains(rng: np.random.Generator, chains: int = 4, length: int 
     return _exponentials(np.swapaxes(x, 0, 1))
 
 
-def gammas(rng: np.random.Generator, n: int = 60) -> vvcv.Tasks:
+def gammas(rng: np.random.Generator, n: int = 100) -> vvcv.Tasks:
     """Square roots of a gamma variable and of its sum with another, in logarithmic coordinates."""
     x = rng.gamma(SHAPES, size=(n, 2))
     values = np.column_stack([np.sqrt(x[:, 0]), x.sum(axis=1) ** 0.5])
@@ -70,7 +70,7 @@ def gamma_means() -> tuple[float, ...]:
     return float(root), float(root_sum), first, total, float(root / root_sum * total)
 
 
-def waves(rng: np.random.Generator, n: int = 60) -> vvcv.Tasks:
+def waves(rng: np.random.Generator, n: int = 100) -> vvcv.Tasks:
     """Waves of two independent normal variables, which no polynomial follows far."""
     x = rng.normal(size=(n, 2))
     return vvcv.Tasks.shared(x, -x, wave_values(x), names=["a", "b"])
@@ -127,9 +127,13 @@ def study(problem: Problem, method: str, replications: int) -> dict[str, dict[st
     runs = [replicate(problem, method, seed) for seed in range(replications)]
     results = {}
     for kind in ASKED:
-        mean = {key: np.mean([run[kind][key] for run in runs]) for key in runs[0][kind]}
+        defined = [
+            run[kind] for run in runs if np.isfinite(run[kind]["squared_error"])
+        ]  # no root of a negative variance
+        mean = {key: np.mean([run[key] for run in defined]) for key in runs[0][kind]}
         results[kind] = {
-            "coverage": round(float(mean["covered"]), 4),
+            "coverage": round(float(np.mean([run[kind]["covered"] for run in runs])), 4),
+            "undefined": len(runs) - len(defined),
             "rmse": float(f"{np.sqrt(mean['squared_error']):.3g}"),
             "plain_rmse": float(f"{np.sqrt(mean['squared_plain_error']):.3g}"),
             "rms_z": round(float(np.sqrt(mean["squared_z"])), 2),

@@ -69,5 +69,5 @@ def _parquet():
     try:
         import pyarrow.parquet
     except ImportError as error:
-        raise ImportError("Parquet files need pyarrow: pip install pyarrow.") from error
+        raise ImportError("Parquet files need pyarrow: pip install 'vvcv[files]'.") from error
     return pyarrow.parquet

@@ -90,4 +90,4 @@ def _need_zarr() -> None:
     try:
         import zarr  # noqa: F401
     except ImportError:
-        raise ImportError("zarr folders need zarr: pip install zarr.") from None
+        raise ImportError("zarr folders need zarr: pip install 'vvcv[files]'.") from None
