@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from .checks import check
     from .data.unconstrain import unconstrain
     from .estimation.functional import functional
+    from .estimation.quantiles import probability, quantile
     from .estimation.storage import load
     from .estimation.summary import summary
     from .paper.fit import Fit, fit
@@ -47,6 +48,8 @@ _LATER = {
     "fit": ".paper.fit",
     "functional": ".estimation.functional",
     "load": ".estimation.storage",
+    "probability": ".estimation.quantiles",
+    "quantile": ".estimation.quantiles",
     "summary": ".estimation.summary",
     "unconstrain": ".data.unconstrain",
 }
@@ -66,6 +69,8 @@ __all__ = [
     "fit",
     "functional",
     "load",
+    "probability",
+    "quantile",
     "summary",
     "unconstrain",
 ]
