@@ -68,6 +68,7 @@ def test_wrong_scores_give_exit_code_one_with_the_numbers_all_the_same(draws):
     write_tasks(draws, vvcv.Tasks.shared(X, X, X[..., 0]))
     result = run("estimate", draws, "--method", "zv")
     assert result.exit_code == 1 and "task 1" in result.output and "wrong sign" in result.output
+    assert run("summary", draws, "--method", "zv").exit_code == 1
 
 
 @pytest.mark.parametrize("command", ["estimate", "summary", "check"])

@@ -54,7 +54,7 @@ def summary_command(
     as_json: AsJson = False,
     max_gb: MaxGigabytes = 2.0,
 ) -> None:
-    """Mean, standard deviation, interval and diagnostics of every variable, as after sampling.
+    """Mean, standard deviation, interval and diagnostics of every variable, as after sampling; exit codes as for estimate.
 
     Example: vvcv summary posterior.nc --method zv
     """
@@ -69,6 +69,8 @@ def summary_command(
         typer.echo(json.dumps({"variables": rows, "remarks": table.attrs["remarks"]}, indent=2))
     else:
         typer.echo(str(table))
+    if any(remark.startswith("error") for remark in table.attrs["remarks"]):
+        raise typer.Exit(DOUBTFUL)
 
 
 def convert_command(
