@@ -54,7 +54,9 @@ def summary_command(
     as_json: AsJson = False,
     max_gb: MaxGigabytes = 2.0,
 ) -> None:
-    """Mean, standard deviation, interval and diagnostics of every variable, as after sampling; exit codes as for estimate.
+    """Mean, standard deviation, interval and diagnostics of every variable, as after sampling.
+
+    Exit codes are those of `vvcv estimate`.
 
     Example: vvcv summary posterior.nc --method zv
     """
