@@ -43,10 +43,11 @@ def test_means_and_standard_deviations_are_those_of_the_target(table):
 def test_what_the_draws_say_agrees_with_arviz(table):
     arviz = pytest.importorskip("arviz")
     draws = {name: task.values.reshape(4, 200) for name, task in zip(TASKS.names, TASKS, strict=True)}
-    shown = arviz.summary(draws if hasattr(arviz, "InferenceData") else {"posterior": draws}, round_to="none")
+    old = arviz.__version__.startswith("0.")
+    shown = arviz.summary(draws if old else arviz.from_dict({"posterior": draws}), round_to="none")
     for name in draws:
         assert table.loc[name, "r_hat"] == pytest.approx(shown.loc[name, "r_hat"], abs=1e-3)
-        for column in ("ess_bulk", "ess_tail"):
+        for column in ("ess_bulk", "ess_tail") if old else ("ess_bulk",):  # 1.x takes other quantiles for the tails
             assert table.loc[name, column] == pytest.approx(shown.loc[name, column], rel=0.15), column
         if "hdi_3%" in shown:
             for end in ("hdi_3%", "hdi_97%"):
@@ -109,6 +110,6 @@ def test_inference_data_hold_draws_points_scores_and_the_table():
 
 def test_arviz_one_gets_a_data_tree(monkeypatch):
     arviz, xr = pytest.importorskip("arviz"), pytest.importorskip("xarray")
-    monkeypatch.delattr(arviz, "InferenceData", raising=False)  # as in 1.x
+    monkeypatch.setattr(arviz, "__version__", "1.3.0")
     data = vvcv.estimate(TASKS, "mc").to_inference_data()
     assert isinstance(data, xr.DataTree) and set(data.children) == {"posterior", "sample_stats", "estimate"}

@@ -69,7 +69,7 @@ def to_inference_data(estimate: Estimate) -> Any:
     except ImportError as error:
         raise ImportError('to_inference_data needs ArviZ: pip install "vvcv[arviz]"') from error
     groups: dict[str, Any] = {**_draws(estimate), "estimate": to_xarray(estimate)}
-    if hasattr(arviz, "InferenceData"):
+    if arviz.__version__.startswith("0."):  # 1.x answers to the old name, with another class
         import warnings
 
         with warnings.catch_warnings():
