@@ -11,6 +11,7 @@ The tower, each floor using only those below it:
     tuning         finding good parameters
     linear_system  one exact solution and what it says of itself
     stein          functions of mean zero    checks   is the data what it claims to be?    report   table, plots, page
+    files          files -> tasks and back
     kernels        what functions look like                    data   what is known
     runtime        precision, threads, memory
 
@@ -33,7 +34,10 @@ if TYPE_CHECKING:
     from . import inputs
     from .checks import AlarmWarning, check
     from .data.unconstrain import unconstrain
+    from .estimation.functional import functional
+    from .estimation.quantiles import probability, quantile
     from .estimation.storage import load
+    from .estimation.summary import summary
     from .interop import Posterior
     from .interop.arviz import from_arviz
     from .interop.blackjax import from_blackjax
@@ -63,9 +67,13 @@ _LATER = {
     "from_nutpie": ".interop.nutpie",
     "from_pymc": ".interop.pymc",
     "from_stan": ".interop.stan",
+    "functional": ".estimation.functional",
     "inputs": ".inputs",
     "load": ".estimation.storage",
     "multifidelity": ".simulators",
+    "probability": ".estimation.quantiles",
+    "quantile": ".estimation.quantiles",
+    "summary": ".estimation.summary",
     "unconstrain": ".data.unconstrain",
 }
 
@@ -91,9 +99,13 @@ __all__ = [
     "from_nutpie",
     "from_pymc",
     "from_stan",
+    "functional",
     "inputs",
     "load",
     "multifidelity",
+    "probability",
+    "quantile",
+    "summary",
     "unconstrain",
 ]
 

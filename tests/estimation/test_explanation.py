@@ -13,9 +13,10 @@ def estimate():
     return vvcv.estimate(vvcv.Tasks.shared(x, -x, values, names=["lognormal", "constant"]))
 
 
-def test_an_explanation_names_every_rung_and_its_promise(estimate):
+def test_an_explanation_names_every_method_and_its_error_in_words_of_the_reader(estimate):
     text = estimate.explain()
-    assert "lognormal:" in text and "plain average" in text and "polynomial" in text and "promised error" in text
+    assert "lognormal:" in text and "plain average" in text and "polynomial" in text and "its error" in text
+    assert "rung" not in text and "promise" not in text
     first = text.split("\n\n")[0]
     assert "times less than the plain average" in first or "averaged" in first
 
@@ -26,7 +27,13 @@ def test_weights_of_the_rungs_sum_to_one(estimate):
 
 
 def test_a_constant_is_explained_by_the_plain_average(estimate):
-    assert "only rung" in estimate.explain().split("\n\n")[1]
+    assert "only method that these data allow" in estimate.explain().split("\n\n")[1]
+
+
+def test_a_method_that_was_asked_for_is_said_to_have_been():
+    x = np.linspace(-2, 2, 30)[:, None]
+    text = vvcv.estimate(vvcv.Task(x, -x, x[:, 0] ** 2), "zv").explain()
+    assert "as asked for" in text and "allow" not in text
 
 
 def test_intervals_are_centred_widen_with_the_level_and_refuse_nonsense(estimate):

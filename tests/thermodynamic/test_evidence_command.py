@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
+from typer.main import get_command
 from typer.testing import CliRunner
 
 from vvcv.cli.main import app
@@ -38,3 +41,10 @@ def test_missing_arrays_are_named_with_exit_code_two(tmp_path, ladder):
     result = run(tmp_path / "a.npz")
     assert result.exit_code == 2 and "scores_prior" in result.output
     assert run(tmp_path / "none.npz").exit_code == 2
+
+
+def test_the_example_in_the_help_runs(tmp_path, ladder, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    np.savez("ladder.npz", **{name: getattr(ladder, name) for name in NAMES})
+    example = re.search(r"Example: vvcv (.*)", get_command(app).commands["evidence"].help)
+    assert CliRunner().invoke(app, example[1].split()).exit_code == 0

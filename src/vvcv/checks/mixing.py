@@ -51,20 +51,24 @@ def mixing(tasks: Tasks) -> Mixing | None:
     >>> mixing(Tasks([Task(stuck[..., None], -stuck[..., None], stuck)])).poor
     [0]
     """
-    pairs = [_of_task(task) for task in tasks]
+    found: dict[bytes, float] = {}
+    pairs = [_of_task(task, found) for task in tasks]
     if np.isnan(pairs).all():
         return None
     r_hats, sizes = np.array(pairs).T
     return Mixing(r_hats, sizes)
 
 
-def _of_task(task: Task) -> tuple[float, float]:
+def _of_task(task: Task, found: dict[bytes, float]) -> tuple[float, float]:
+    """The larger r_hat of values and coordinates, the latter looked up in `found` where points are shared."""
     if task.chains is None or task.chains[1] < 4:
         return np.nan, np.nan
     values = task.values.reshape(task.chains)
-    coordinates = task.points.reshape(*task.chains, -1)
-    series = [values, *np.moveaxis(coordinates, -1, 0)]
-    return max(r_hat(draws) for draws in series), effective_draws(values)
+    key = repr(task.chains).encode() + task.points.tobytes()
+    if key not in found:
+        coordinates = task.points.reshape(*task.chains, -1)
+        found[key] = max(r_hat(draws) for draws in np.moveaxis(coordinates, -1, 0))
+    return max(r_hat(values), found[key]), effective_draws(values)
 
 
 def r_hat(draws: Float[np.ndarray, "chain draw"]) -> float:

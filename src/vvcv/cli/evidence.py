@@ -24,6 +24,8 @@ def evidence_command(
     """Log evidence with an error bar, from draws of all power posteriors.
 
     The first axis of every array is the ladder; or all have one row per draw, temperatures too.
+
+    Example: vvcv evidence ladder.npz --no-compare
     """
     from ..thermodynamic import evidence
     from ..thermodynamic.samples import FIELDS

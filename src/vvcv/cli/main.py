@@ -8,31 +8,51 @@ from typing import Annotated
 import typer
 
 from .check import check_command
+from .estimate import convert_command, estimate_command, summary_command
 from .evidence import evidence_command
 from .reproduce import reproduce_command
 
-app = typer.Typer(
-    no_args_is_help=True, add_completion=False, help="Many related expectations at once, with error bars."
-)
+app = typer.Typer(no_args_is_help=True, pretty_exceptions_show_locals=False)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from ..runtime.version import __version__
+
+        typer.echo(__version__)
+        raise typer.Exit
 
 
 @app.callback()
-def _program() -> None:
-    """Many related expectations at once, with error bars."""
+def _program(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """Many related expectations at once, with error bars.
+
+    Example: vvcv estimate draws.csv
+    """
 
 
 @app.command()
 def demo(
-    runs: Annotated[int, typer.Option(min=6, help="Model runs per fidelity.")] = 20,
+    runs: Annotated[int, typer.Option(min=10, help="Model runs per fidelity.")] = 20,
     seed: Annotated[int, typer.Option(help="Seed of the random inputs.")] = 0,
     out: Annotated[Path, typer.Option(help="Where the picture goes.")] = Path("vvcv-demo.png"),
 ) -> None:
-    """Expected flow through a borehole from a few cheap and a few dear model runs."""
+    """Expected flow through a borehole from a few cheap and a few dear model runs.
+
+    Example: vvcv demo --runs 12
+    """
     from .demo import run_demo
 
     run_demo(runs, seed, out)
 
 
+app.command("estimate")(estimate_command)
+app.command("summary")(summary_command)
+app.command("convert")(convert_command)
 app.command("check")(check_command)
 app.command("evidence")(evidence_command)
 app.command("reproduce")(reproduce_command)
@@ -41,9 +61,7 @@ app.command("reproduce")(reproduce_command)
 @app.command()
 def version() -> None:
     """Print the version."""
-    from .. import __version__
-
-    print(__version__)
+    _print_version(True)
 
 
 def main() -> None:

@@ -24,7 +24,10 @@ def reproduce_command(
     ] = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="Discard what is stored for these rows first.")] = False,
 ) -> None:
-    """Run a table or figure of the paper, or resume it: CSV, Markdown table, PNG and SVG, published numbers beside."""
+    """Run a table or figure of the paper, or resume it: CSV, Markdown table, PNG and SVG, published numbers beside.
+
+    Example: vvcv reproduce list
+    """
     from ..experiments import EXPERIMENTS, load_experiment
     from ..experiments.runner import replicate, reproduce
 

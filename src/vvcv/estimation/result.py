@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,21 +12,27 @@ import numpy as np
 from jaxtyping import Float
 
 from ..checks import Check, Finding, Mixing
-from ..data import finite_array, require
+from ..data import Tasks, finite_array, require
 from ..report import explain, html_report, plot_estimate, table
 from ..runtime.precision import float64
+from ..runtime.version import __version__
+from . import labelled
+from .joint import error_correlation
 from .weights import Answer
 
 if TYPE_CHECKING:
     import xarray as xr
 
+    from ..report.frame import Frame
+
 
 @dataclass(frozen=True)
 class MonteCarlo:
-    """Plain averages and their standard errors."""
+    """Plain averages and their standard errors, and the standard deviations of the values."""
 
     mean: Float[np.ndarray, " T"]
     std_error: Float[np.ndarray, " T"]
+    std_dev: Float[np.ndarray, " T"] | None = None
 
 
 @dataclass(frozen=True)
@@ -96,6 +103,21 @@ class Estimate:
     control_variate: ControlVariate = field(repr=False)
     check: Check | None = None
     mixing: Mixing | None = None
+    tasks: Tasks | None = field(default=None, repr=False)
+    error_correlation: Float[np.ndarray, "T T"] | None = field(default=None, repr=False)
+
+    @cached_property
+    def covariance(self) -> Float[np.ndarray, "T T"]:
+        """Joint covariance of the estimates: squared standard errors, and what errors on shared points have in common.
+
+        Tasks on points of their own have zero covariance. Computed when first asked for.
+        """
+        correlation = self.error_correlation
+        if correlation is None:
+            if self.tasks is None:
+                raise ValueError("The covariance of this estimate was not stored. Run estimate again on the data.")
+            correlation = error_correlation(self.tasks, self.control_variate)
+        return np.outer(self.std_error, self.std_error) * correlation
 
     @property
     def gain(self) -> Float[np.ndarray, " T"]:
@@ -113,8 +135,8 @@ class Estimate:
         return self.mean - half, self.mean + half
 
     def explain(self) -> str:
-        """Which rung was taken for each task, what each rung promised, and why, in words."""
-        return explain(self.names, self.promises)
+        """Which method was taken for each task, what each said, and why, in words."""
+        return explain(self.names, self.promises, asked=self.method != "auto")
 
     def columns(self) -> dict[str, np.ndarray]:
         """One array per column of the table, a row for each task."""
@@ -131,18 +153,21 @@ class Estimate:
             "kernel": np.array(self.kernel),
         }
 
+    def summary(self) -> Frame:
+        """A pandas table: mean, error, plain average, gain, the independent draws it is worth; prints well."""
+        return labelled.summary_of(self)
+
     def to_xarray(self) -> xr.Dataset:
         """A labelled dataset with one row per task."""
-        import xarray as xr  # takes half a second, and a table does not need it
+        return labelled.to_xarray(self)
 
-        return xr.Dataset(
-            {
-                **{name: ("task", column) for name, column in self.columns().items()},
-                "task_correlation": (("task", "other_task"), self.task_correlation),
-            },
-            coords={"task": list(self.names), "other_task": list(self.names)},
-            attrs={"method": self.method, "seconds": self.seconds, "shared_points": int(self.share_points)},
-        )
+    def matrices(self) -> xr.Dataset:
+        """A labelled dataset of what is known of pairs of tasks: task correlation, covariance of the estimates."""
+        return labelled.matrices(self)
+
+    def to_inference_data(self) -> Any:
+        """Draws, points, scores and estimates for ArviZ's functions and plots (0.x and 1.x)."""
+        return labelled.to_inference_data(self)
 
     def plot(self, ax: Any = None, exact: Any = None):
         """Estimates with error bars beside plain averages; returns the matplotlib axes."""
@@ -155,11 +180,25 @@ class Estimate:
         save(self, path)
 
     def report(self, path: str | os.PathLike, exact: Any = None) -> None:
-        """Write the table, the picture, what the checks found and why to one HTML file that needs no other."""
+        """Write tables, pictures, what was chosen and why, and what the checks found to one HTML file."""
+        from .pages import fits_of
         from .storage import replacing  # storage knows results; results only ask it to store
 
-        why = self.explain() if self.method == "auto" else ""
-        page = html_report(self.names, self.columns(), self._remarks(), self.alarms(), self.check or (), exact, why)
+        page = html_report(
+            self.names,
+            self.columns(),
+            remarks=self._remarks(),
+            alarms=self.alarms(),
+            findings=self.check or (),
+            exact=exact,
+            promises=self.promises,
+            asked=self.method != "auto",
+            correlation=None
+            if np.array_equal(self.task_correlation, np.eye(len(self.names)))
+            else self.task_correlation,
+            fits=fits_of(self),
+            version=__version__,
+        )
         with replacing(Path(path)) as temporary:
             temporary.write_text(page, encoding="utf-8")
 

@@ -126,7 +126,11 @@ def _climb(ladder: Ladder, method: str) -> Estimate:
         cross_fitted_std_error=np.array([answer.cross_fitted_error for answer in chosen]),
         method=method,
         methods=tuple(answer.method for answer in chosen),
-        monte_carlo=MonteCarlo(np.array([a.mean for a in plain]), np.array([a.std_error for a in plain])),
+        monte_carlo=MonteCarlo(
+            np.array([a.mean for a in plain]),
+            np.array([a.std_error for a in plain]),
+            np.array([np.std(task.values, ddof=1) for task in tasks]),
+        ),
         task_correlation=ladder.task_correlation(method),
         kernel=tuple(answer.description for answer in chosen),
         sizes=tasks.sizes,
@@ -135,6 +139,7 @@ def _climb(ladder: Ladder, method: str) -> Estimate:
         freedom=np.array([answer.freedom for answer in chosen]),
         promises=tuple(_promises(answers) for answers in offered),
         control_variate=ControlVariate(tasks.names, chosen, tasks.dimension),
+        tasks=tasks,
     )
 
 

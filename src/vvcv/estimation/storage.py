@@ -13,7 +13,7 @@ import os
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import is_dataclass
+from dataclasses import is_dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,6 +23,7 @@ import numpy as np
 from ..data import require
 from ..runtime.version import __version__
 from . import result
+from .joint import error_correlation
 from .records import NUMERIC, pack, unpack
 from .result import Estimate
 
@@ -104,6 +105,9 @@ def _force_to_disk(path: Path) -> None:
 
 def _to_dataset(estimate: Estimate) -> xr.Dataset:
     arrays: dict[str, np.ndarray] = {}
+    if estimate.tasks is not None:  # the data stay with the user; what errors have in common is kept
+        correlation = error_correlation(estimate.tasks, estimate.control_variate)
+        estimate = replace(estimate, tasks=None, error_correlation=correlation)
     record = json.dumps(pack(estimate, "estimate", arrays))
     dataset = estimate.to_xarray()
     dataset = dataset.assign({name: column.astype("i1") for name, column in dataset.items() if column.dtype == bool})

@@ -1,4 +1,4 @@
-"""Why an estimate is what it is: what each rung promised for each task, what it weighs, and why, in a sentence."""
+"""Why an estimate is what it is: what each method said of each task, what it weighs, and why, in a sentence."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ RUNGS = {
     "vv-secf": "kernel for all tasks together + polynomial",
 }
 
-#: A weight from which on a rung is said to have been taken alone.
+#: A weight from which on a method is said to have been taken alone.
 ALONE = 0.95
 
 
 class Promised(Protocol):
-    """What is told of one rung for one task."""
+    """What is told of one method for one task."""
 
     @property
     def method(self) -> str: ...
@@ -39,15 +39,22 @@ class Promised(Protocol):
     def weight(self) -> float: ...
 
 
-def explain(names: Sequence[str], promises: Sequence[Sequence[Promised]]) -> str:
-    """For every task a table of the rungs and a sentence on the choice between them."""
-    return "\n\n".join(_task(name, offered) for name, offered in zip(names, promises, strict=True))
+HEADER = ("method", "estimate", "its error", "the model's own", "on values left out", "weight", "details")
 
 
-def _task(name: str, offered: Sequence[Promised]) -> str:
-    rows = [
+def explain(names: Sequence[str], promises: Sequence[Sequence[Promised]], asked: bool = False) -> str:
+    """For every task a sentence on the choice between methods, and a table of them; `asked` where the user chose."""
+    return "\n\n".join(
+        f"{name}: {reason(offered, asked)}\n{simple_table(HEADER, rows(offered), words=['details'])}"
+        for name, offered in zip(names, promises, strict=True)
+    )
+
+
+def rows(offered: Sequence[Promised]) -> list[list[str]]:
+    """One row of words for each method, the heaviest first."""
+    return [
         [
-            RUNGS.get(p.method, p.method),
+            words(p.method),
             *with_error(p.mean, p.std_error),
             f"{p.model_std_error:.2g}",
             f"{p.cross_fitted_std_error:.2g}",
@@ -56,17 +63,21 @@ def _task(name: str, offered: Sequence[Promised]) -> str:
         ]
         for p in sorted(offered, key=lambda p: -p.weight)
     ]
-    header = ["rung", "estimate", "promised error", "the model's", "cross-fitted", "weight", "chosen"]
-    table = simple_table(header, rows, words=["chosen"])
-    return f"{name}: {_reason(offered)}\n{table}"
 
 
-def _reason(offered: Sequence[Promised]) -> str:
+def words(method: str) -> str:
+    """What a method is called in a sentence."""
+    return RUNGS.get(method, method)
+
+
+def reason(offered: Sequence[Promised], asked: bool = False) -> str:
+    """Why these methods were taken for a task."""
     heavy = [p for p in sorted(offered, key=lambda p: -p.weight) if p.weight > 1 - ALONE]
     best = heavy[0]
     plain = next((p for p in offered if p.method == "mc"), None)
     if len(offered) == 1:
-        return f"{RUNGS.get(best.method, best.method)}, the only rung that these data allow."
+        why = "as asked for" if asked else "the only method that these data allow"
+        return f"{words(best.method)}, {why}."
     if best.method == "mc" and len(heavy) == 1:
         return "the plain average: no control variate predicts values it has not seen any better."
     gain = (
@@ -76,8 +87,8 @@ def _reason(offered: Sequence[Promised]) -> str:
     )
     if len(heavy) == 1:
         return (
-            f"{RUNGS.get(best.method, best.method)}, which promises an error of {best.std_error:.2g}{gain}, and "
-            "predicts values it has not seen better than the others."
+            f"{words(best.method)}, whose error is {best.std_error:.2g}{gain}, and which predicts values it has not "
+            "seen better than the others."
         )
-    listed = " and ".join(f"{RUNGS.get(p.method, p.method)} ({p.weight:.0%})" for p in heavy)
+    listed = " and ".join(f"{words(p.method)} ({p.weight:.0%})" for p in heavy)
     return f"{listed}, averaged, because the data do not tell them apart; their disagreement is in the error bar."

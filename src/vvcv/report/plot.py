@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import io
-import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -22,7 +20,7 @@ def plot_estimate(names: Sequence[str], columns: Mapping[str, np.ndarray], ax: A
     """
     count = len(names)
     if ax is None:
-        _, ax = pyplot().subplots(figsize=(8, _height(count)), layout="constrained")
+        _, ax = pyplot().subplots(figsize=(8, height_for(count)), layout="constrained")
     centre, error = columns["monte_carlo_mean"], columns["monte_carlo_std_error"]
     unit = np.where(error > 0, error, 1.0)
     rows, style = np.arange(count), {"fmt": "o", "capsize": 3}
@@ -59,31 +57,23 @@ def plot_methods(estimates: dict[str, tuple[float, float]], exact: float, what: 
     figure.savefig(out, dpi=150)
 
 
-def svg_of_estimate(names: Sequence[str], columns: Mapping[str, np.ndarray], exact: Any = None) -> str:
-    """The picture of an estimate as an SVG element."""
-    figure, text = _figure(8, _height(len(names))), io.StringIO()
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Glyph .* missing from font")  # a box stands for a letter no font has
-        plot_estimate(names, columns, figure.subplots(), exact)
-        figure.savefig(text, format="svg")
-    return text.getvalue()[text.getvalue().index("<svg") :]
-
-
 def pyplot():
     """matplotlib.pyplot, or an error that says how to get it."""
-    return _matplotlib("matplotlib.pyplot")
+    return matplotlib_module("matplotlib.pyplot")
 
 
 def _figure(width: float, height: float):
     """A figure to save, which no window shows: for that pyplot, half of matplotlib, is not needed."""
-    return _matplotlib("matplotlib.figure").Figure(figsize=(width, height), layout="constrained")
+    return matplotlib_module("matplotlib.figure").Figure(figsize=(width, height), layout="constrained")
 
 
-def _height(tasks: int) -> float:
+def height_for(tasks: int) -> float:
+    """Inches that a picture with a row for each task needs."""
     return 1.2 + 0.55 * tasks
 
 
-def _matplotlib(module: str):
+def matplotlib_module(module: str):
+    """A module of matplotlib, or an error that says how to get it."""
     try:
         return importlib.import_module(module)
     except ImportError as error:

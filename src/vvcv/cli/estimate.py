@@ -1,0 +1,111 @@
+"""`vvcv estimate FILE`, `vvcv summary FILE` and `vvcv convert IN OUT`: from files to answers."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from .messages import DOUBTFUL, File, MaxGigabytes, in_one_line
+
+if TYPE_CHECKING:
+    from ..estimation import Estimate
+
+Method = Annotated[str, typer.Option(help="auto, or one of mc, zv, cf, secf, vv, vv-secf.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
+
+
+def estimate_command(
+    file: File,
+    method: Method = "auto",
+    as_json: AsJson = False,
+    report: Annotated[Path | None, typer.Option(help="Write a page, OUT.html, with tables and pictures.")] = None,
+    save: Annotated[Path | None, typer.Option(help="Store the estimate in a netCDF file.")] = None,
+    max_gb: MaxGigabytes = 2.0,
+) -> None:
+    """Estimate the expectations of all tasks in a file, with error bars.
+
+    Exit code 0: done; 1: done, but the data are wrong (the lines under the table say how), so do not believe the
+    numbers; 2: the file cannot be read or the method cannot be used.
+
+    Example: vvcv estimate draws.csv --report report.html
+    """
+    from .. import estimate
+    from ..files import read_tasks
+
+    with in_one_line():
+        result = estimate(read_tasks(file, int(max_gb * 1e9)), method)
+        for path, write in ((report, result.report), (save, result.save)):
+            if path is not None:
+                write(path)
+    typer.echo(json.dumps(_as_json(result), indent=2, allow_nan=False) if as_json else str(result))
+    if result.check is not None and result.check.worst == "error":
+        raise typer.Exit(DOUBTFUL)
+
+
+def summary_command(
+    file: File,
+    var_names: Annotated[list[str] | None, typer.Option("--var", help="Only this variable; may be repeated.")] = None,
+    kind: Annotated[str, typer.Option(help="Interval of the draws: hdi (shortest) or eti (equal tails).")] = "hdi",
+    prob: Annotated[float, typer.Option(help="Probability of that interval.")] = 0.94,
+    method: Method = "auto",
+    as_json: AsJson = False,
+    max_gb: MaxGigabytes = 2.0,
+) -> None:
+    """Mean, standard deviation, interval and diagnostics of every variable, as after sampling.
+
+    Exit codes are those of `vvcv estimate`.
+
+    Example: vvcv summary posterior.nc --method zv
+    """
+    from ..estimation.summary import summary
+    from ..files import read_tasks
+
+    with in_one_line():
+        tasks = read_tasks(file, int(max_gb * 1e9))
+        table = summary(tasks, var_names or None, kind=kind, prob=prob, method=method)  # type: ignore[arg-type]
+    if as_json:
+        rows = {str(name): {key: _number(value) for key, value in row.items()} for name, row in table.iterrows()}
+        typer.echo(json.dumps({"variables": rows, "remarks": table.attrs["remarks"]}, indent=2))
+    else:
+        typer.echo(str(table))
+    if any(remark.startswith("error") for remark in table.attrs["remarks"]):
+        raise typer.Exit(DOUBTFUL)
+
+
+def convert_command(
+    source: Annotated[Path, typer.Argument(metavar="IN", help="The file to read, in any format.")],
+    target: Annotated[Path, typer.Argument(metavar="OUT", help="The file to write: .csv, .parquet, .npz, .nc, .zarr.")],
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace OUT if it exists.")] = False,
+    max_gb: MaxGigabytes = 2.0,
+) -> None:
+    """Read points, scores and values from one format and write them in another.
+
+    Example: vvcv convert draws.csv draws.nc
+    """
+    from ..files import read_tasks, write_tasks
+
+    with in_one_line():
+        if target.exists() and not overwrite:
+            raise ValueError(f"{str(target)!r} exists. Choose another name, or add --overwrite.")
+        tasks = read_tasks(source, int(max_gb * 1e9))
+        write_tasks(target, tasks)
+    typer.echo(f"{target}: {tasks}")
+
+
+def _as_json(result: Estimate) -> dict[str, Any]:
+    columns = {name: column.tolist() for name, column in result.columns().items()}
+    low, high = result.interval()
+    columns |= {"interval_low": low.tolist(), "interval_high": high.tolist()}
+    tasks = [
+        {"name": name, **{key: _number(column[t]) for key, column in columns.items()}}
+        for t, name in enumerate(result.names)
+    ]
+    return {"method": result.method, "seconds": result.seconds, "tasks": tasks, "alarms": result.alarms()}
+
+
+def _number(value: Any) -> Any:
+    """JSON has no nan and no infinity: null stands for them."""
+    return None if isinstance(value, float) and value - value != 0 else value

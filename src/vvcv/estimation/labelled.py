@@ -1,0 +1,99 @@
+"""An estimate in the containers of other tools: pandas tables, xarray datasets, ArviZ's inference data."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..data import require
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from ..report.frame import Frame
+    from .result import Estimate
+
+
+def summary_of(estimate: Estimate) -> Frame:
+    """One row per task: the estimate, the plain average, the gain, and the independent draws it is worth."""
+    from ..report.frame import frame  # pandas takes half a second
+
+    plain = estimate.monte_carlo
+    with np.errstate(divide="ignore", invalid="ignore"):
+        spread = np.sqrt(estimate.sizes) * plain.std_error if plain.std_dev is None else plain.std_dev
+        worth = (spread / estimate.std_error) ** 2
+    columns = {
+        "mean": estimate.mean,
+        "std_error": estimate.std_error,
+        "plain_mean": plain.mean,
+        "plain_std_error": plain.std_error,
+        "gain": estimate.gain,
+        "ess_worth": worth,
+        "n": np.array(estimate.sizes),
+        "rung": np.array(estimate.methods, dtype=object),
+    }
+    return frame(estimate.names, columns, [f"method {estimate.method}, {estimate.seconds:.1f} s", *estimate.alarms()])
+
+
+def to_xarray(estimate: Estimate) -> xr.Dataset:
+    """A dataset with one row per task."""
+    import xarray as xr  # takes half a second, and a table does not need it
+
+    return xr.Dataset(
+        {name: ("task", column) for name, column in estimate.columns().items()},
+        coords={"task": list(estimate.names)},
+        attrs={"method": estimate.method, "seconds": estimate.seconds, "shared_points": int(estimate.share_points)},
+    )
+
+
+def matrices(estimate: Estimate) -> xr.Dataset:
+    """What tasks have in common, task by task: the correlation of the model, and the covariance of the estimates."""
+    import xarray as xr
+
+    dims = ("task", "other_task")
+    return xr.Dataset(
+        {"task_correlation": (dims, estimate.task_correlation), "covariance": (dims, estimate.covariance)},
+        coords={name: list(estimate.names) for name in dims},
+    )
+
+
+def to_inference_data(estimate: Estimate) -> Any:
+    """ArviZ's `InferenceData` (0.x) or xarray's `DataTree` (ArviZ 1.x) with the draws and the estimates.
+
+    `posterior` holds the values of each task, `sample_stats` points and scores under the names that nutpie gives them,
+    `estimate` one row per task.
+    """
+    try:
+        import arviz
+    except ImportError as error:
+        raise ImportError('to_inference_data needs ArviZ: pip install "vvcv[arviz]"') from error
+    groups: dict[str, Any] = {**_draws(estimate), "estimate": to_xarray(estimate)}
+    if arviz.__version__.startswith("0."):  # 1.x answers to the old name, with another class
+        import warnings
+
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message=".*not defined in the InferenceData scheme", category=UserWarning)
+            return arviz.InferenceData(**groups)
+    import xarray as xr
+
+    return xr.DataTree.from_dict(groups)
+
+
+def _draws(estimate: Estimate) -> dict[str, xr.Dataset]:
+    import xarray as xr
+
+    tasks = estimate.tasks
+    if tasks is None:
+        raise ValueError("A loaded estimate has no draws, since data are not stored. Run estimate again on the data.")
+    require(
+        len(tasks) == 1 or tasks.share_points,
+        "Inference data hold many integrands on one sample, but these tasks have points of their own. Use to_xarray.",
+    )
+    chains = tasks[0].chains or (1, tasks[0].size)
+    axes = ("chain", "draw", "unconstrained_parameter")
+    ticks = {"chain": np.arange(chains[0]), "draw": np.arange(chains[1])}
+    values = {name: (axes[:2], task.values.reshape(chains)) for name, task in zip(tasks.names, tasks, strict=True)}
+    rows = {"unconstrained_draw": tasks[0].points, "gradient": tasks[0].scores}
+    stats = {name: (axes, array.reshape(*chains, -1)) for name, array in rows.items()}
+    return {"posterior": xr.Dataset(values, coords=ticks), "sample_stats": xr.Dataset(stats, coords=ticks)}

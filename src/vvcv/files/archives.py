@@ -1,0 +1,26 @@
+"""NumPy archives (.npz), measured before they are unpacked and never unpickled."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from .arrays import Labelled, wanted
+from .limits import readable, within
+
+
+def read_npz(file: Path, limit: int) -> dict[str, Labelled]:
+    """The arrays of an archive that may be needed."""
+    with readable(file, "a NumPy archive of numbers", "Write it with numpy.savez(FILE, points=..., scores=...)."):
+        with zipfile.ZipFile(file) as archive:
+            within(sum(entry.file_size for entry in archive.infolist()), limit, file.name)
+        with np.load(file, allow_pickle=False) as arrays:
+            return {name: Labelled(arrays[name]) for name in arrays.files if wanted(name)}
+
+
+def write_npz(file: Path, arrays: Mapping[str, np.ndarray]) -> None:
+    """An archive without compression, which any version of NumPy reads."""
+    np.savez(file, **arrays)  # type: ignore[arg-type]

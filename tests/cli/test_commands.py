@@ -1,0 +1,109 @@
+"""The commands on files: tables, JSON, pages, exit codes, one line for what is wrong, and examples that run."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+
+import numpy as np
+import pytest
+from typer.main import get_command
+from typer.testing import CliRunner
+
+import vvcv
+from vvcv.cli.main import app
+from vvcv.files import write_tasks
+
+X = np.random.default_rng(0).normal(size=(4, 100, 2))
+TASKS = vvcv.Tasks.shared(X, -X, np.stack([1 + X[..., 0], X[..., 1] ** 2], axis=-1), names=["mu", "square"])
+COMMANDS = get_command(app).commands
+
+
+def run(*args):
+    return CliRunner().invoke(app, [str(arg) for arg in args])
+
+
+@pytest.fixture
+def draws(tmp_path):
+    write_tasks(tmp_path / "draws.csv", TASKS)
+    return tmp_path / "draws.csv"
+
+
+def test_estimate_prints_a_table_and_writes_page_and_store(draws):
+    page, store = draws.with_suffix(".html"), draws.with_suffix(".nc")
+    result = run("estimate", draws, "--method", "zv", "--report", page, "--save", store)
+    assert result.exit_code == 0 and result.output.startswith("task")
+    assert "mu" in result.output and "method zv" in result.output
+    assert "</html>" in page.read_text(encoding="utf-8")
+    assert vvcv.load(store).mean[0] == pytest.approx(1.0, abs=1e-9)
+
+
+def test_json_holds_the_numbers_and_no_nan(draws):
+    result = run("estimate", draws, "--method", "zv", "--json")
+    found = json.loads(result.output)
+    assert [task["name"] for task in found["tasks"]] == ["mu", "square"]
+    assert found["tasks"][0]["mean"] == pytest.approx(1.0, abs=1e-9) and found["alarms"] == []
+    assert found["tasks"][1]["interval_low"] <= 1 <= found["tasks"][1]["interval_high"] + 1e-12
+
+
+def test_summary_of_chosen_variables_as_table_and_as_json(draws):
+    table = run("summary", draws, "--method", "zv", "--var", "mu")
+    assert table.exit_code == 0 and "r_hat" in table.output and "square" not in table.output
+    found = json.loads(run("summary", draws, "--method", "zv", "--json", "--kind", "eti", "--prob", "0.89").output)
+    assert found["variables"]["mu"]["sd"] == pytest.approx(1.0, abs=1e-6)
+    assert found["variables"]["mu"]["eti_5.5%"] == pytest.approx(np.quantile(TASKS[0].values, 0.055))
+
+
+def test_convert_writes_the_same_tasks_and_does_not_overwrite(draws):
+    target = draws.with_suffix(".npz")
+    assert run("convert", draws, target).exit_code == 0
+    np.testing.assert_array_equal(np.load(target)["values"][..., 1], X[..., 1] ** 2)
+    again = run("convert", draws, target)
+    assert again.exit_code == 2 and "--overwrite" in again.output
+    assert run("convert", draws, target, "--overwrite").exit_code == 0
+
+
+def test_wrong_scores_give_exit_code_one_with_the_numbers_all_the_same(draws):
+    write_tasks(draws, vvcv.Tasks.shared(X, X, X[..., 0]))
+    result = run("estimate", draws, "--method", "zv")
+    assert result.exit_code == 1 and "task 1" in result.output and "wrong sign" in result.output
+    assert run("summary", draws, "--method", "zv").exit_code == 1
+
+
+@pytest.mark.parametrize("command", ["estimate", "summary", "check"])
+def test_what_cannot_be_read_gives_one_line_and_exit_code_two(tmp_path, command):
+    (tmp_path / "bad.csv").write_text("x,score\n1,two\n")
+    for file in (tmp_path / "bad.csv", tmp_path / "none.csv"):
+        result = run(command, file)
+        assert result.exit_code == 2 and result.output.startswith("error: ")
+        assert len(result.output.strip().splitlines()) == 1
+
+
+def test_a_file_above_the_limit_is_refused(draws):
+    result = run("estimate", draws, "--max-gb", "0.000001")
+    assert result.exit_code == 2 and "raise the limit (--max-gb)" in result.output
+
+
+def test_an_unknown_method_is_refused_in_one_line(draws):
+    result = run("estimate", draws, "--method", "magic")
+    assert result.exit_code == 2 and "one of" in result.output and len(result.output.strip().splitlines()) == 1
+
+
+def test_the_version_is_printed_in_both_ways():
+    assert run("--version").output == run("version").output == f"{vvcv.__version__}\n"
+
+
+def test_completion_is_offered():
+    assert "--install-completion" in run("--help").output
+
+
+@pytest.mark.parametrize("name", sorted(set(COMMANDS) - {"version", "evidence"}))
+def test_the_example_in_the_help_of_every_command_runs(name, draws, monkeypatch):
+    monkeypatch.chdir(draws.parent)
+    few = vvcv.Tasks.shared(X[0], -X[0], 1 + X[0], names=["mu", "nu"])
+    for file in ("draws.csv", "posterior.nc"):
+        write_tasks(file, few)
+    example = re.search(r"Example: vvcv (.*)", COMMANDS[name].help)
+    result = run(*shlex.split(example[1]))
+    assert result.exit_code == 0, result.output

@@ -1,0 +1,109 @@
+"""Functions of several expectations: values, standard errors from the joint covariance, and what they refuse."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import vvcv
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+from benchmarks.functionals import ASKED, PROBLEMS, study
+
+RNG = np.random.default_rng(3)
+X = RNG.normal(size=(400, 2))
+A, B = X[:, 0] + 2, 3 + 0.6 * X[:, 0] + 0.8 * X[:, 1]
+TASKS = vvcv.Tasks.shared(X, -X, np.column_stack([A, B]), names=["a", "b"])
+
+
+def test_errors_of_plain_averages_on_shared_points_are_those_of_the_sample_covariance():
+    estimate = vvcv.estimate(TASKS, "mc")
+    np.testing.assert_allclose(estimate.covariance, np.cov(A, B) / 400, rtol=1e-10)
+
+
+def test_the_difference_of_averages_has_the_error_of_the_average_difference():
+    found = vvcv.functional(vvcv.estimate(TASKS, "mc"), "difference", "a", "b")
+    assert found.std_error == pytest.approx(np.std(A - B, ddof=1) / 20, rel=1e-10)
+    assert found.gain == pytest.approx(1.0)
+
+
+def test_tasks_on_points_of_their_own_have_no_covariance():
+    tasks = vvcv.Tasks([vvcv.Task(X[:200], -X[:200], A[:200], "a"), vvcv.Task(X[200:], -X[200:], B[200:], "b")])
+    assert vvcv.estimate(tasks, "zv").covariance[0, 1] == 0
+
+
+@pytest.mark.parametrize(
+    ("kind", "names", "exact"),
+    [
+        ("variance", ["a"], 1.0),
+        ("sd", ["a"], 1.0),
+        ("cv", ["a"], 0.5),
+        ("covariance", ["a", "b"], 0.6),
+        ("correlation", ["a", "b"], 0.6),
+        ("ratio", ["a", "b"], 2 / 3),
+        ("difference", ["b", "a"], 1.0),
+    ],
+)
+def test_common_functions_of_a_gaussian_are_exact_by_polynomials(kind, names, exact):
+    found = vvcv.functional(TASKS, kind, *names, method="zv")
+    assert found.value == pytest.approx(exact, abs=1e-9) and found.std_error < 1e-9
+    assert abs(found.plain_value - exact) < 5 * found.plain_std_error
+
+
+def test_a_function_of_ones_own_takes_means_by_name_or_as_an_array():
+    estimate = vvcv.estimate(TASKS, "mc")
+    by_name = vvcv.functional(estimate, lambda m: m["a"] * m["b"])
+    by_place = vvcv.functional(estimate, lambda m: jnp.stack([m[0] * m[1], jnp.sum(m[:])]))
+    assert by_name.value == pytest.approx(estimate.mean.prod(), rel=1e-14)
+    assert by_place.value[1] == pytest.approx(estimate.mean.sum(), rel=1e-14)
+    assert by_place.std_error[0] == pytest.approx(by_name.std_error, rel=1e-12)
+    assert by_place.std_error[1] == pytest.approx(np.std(A + B, ddof=1) / 20, rel=1e-10)
+    assert str(by_place).count("+-") == 4 and "plain averages" in str(by_name)
+
+
+def test_intervals_are_those_of_student_and_refuse_nonsense():
+    found = vvcv.functional(vvcv.estimate(TASKS, "mc"), "ratio", "a", "b")
+    low, high = found.interval()
+    assert (high - low) / found.std_error == pytest.approx(2 * 1.9659, abs=0.01)
+    with pytest.raises(ValueError, match="probability"):
+        found.interval(95)
+
+
+def test_refusals_say_what_to_do():
+    estimate = vvcv.estimate(TASKS, "mc")
+    with pytest.raises(ValueError, match=r"needs the expectations \['a\^2'\].*Pass the tasks"):
+        vvcv.functional(estimate, "variance", "a")
+    with pytest.raises(ValueError, match="one of"):
+        vvcv.functional(estimate, "kurtosis", "a")
+    with pytest.raises(ValueError, match="2 task"):
+        vvcv.functional(estimate, "ratio", "a")
+    with pytest.raises(ValueError, match="no estimate named 'c'"):
+        vvcv.functional(estimate, lambda m: m["c"])
+    with pytest.raises(ValueError, match=r"jax\.numpy"):
+        vvcv.functional(estimate, lambda m: np.exp(m["a"]))
+    own = vvcv.Tasks([vvcv.Task(X[:200], -X[:200], A[:200], "a"), vvcv.Task(X[200:], -X[200:], B[200:], "b")])
+    with pytest.raises(ValueError, match="points of their own"):
+        vvcv.functional(own, "covariance", "a", "b", method="zv")
+
+
+def test_the_covariance_is_stored_with_the_estimate_though_the_data_are_not(tmp_path):
+    pytest.importorskip("h5netcdf")
+    estimate = vvcv.estimate(TASKS, "zv")
+    estimate.save(tmp_path / "e.nc")
+    loaded = vvcv.load(tmp_path / "e.nc")
+    assert loaded.tasks is None
+    np.testing.assert_allclose(loaded.covariance, estimate.covariance, rtol=1e-12)
+
+
+@pytest.mark.parametrize("problem", ["growths", "waves"])
+def test_intervals_hold_the_exact_answer_as_often_as_they_say(problem):
+    # 30 replications: with a coverage of 95 %, fewer than 24 are held once in a thousand.
+    results = study(PROBLEMS[problem], "zv", 30)
+    for kind, numbers in results.items():
+        assert numbers["coverage"] >= 24 / 30, kind
+    if problem == "growths":
+        assert all(results[kind]["rmse"] < results[kind]["plain_rmse"] / 3 for kind in ASKED)

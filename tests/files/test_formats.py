@@ -1,0 +1,147 @@
+"""Every format round-trips; the conventions of samplers are understood; broken files are refused in one line."""
+
+from __future__ import annotations
+
+import io
+import sys
+import zipfile
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import vvcv
+from vvcv.files import read_tasks, write_tasks
+
+NEEDS = {".parquet": "pyarrow", ".nc": "h5netcdf", ".zarr": "zarr"}
+SUFFIXES = (".csv", ".parquet", ".npz", ".nc", ".zarr")
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(12, 2))
+Z = X.reshape(3, 4, 2)
+CASES = {
+    "shared": vvcv.Tasks.shared(X, -X, np.column_stack([X[:, 0] / 3, X[:, 1] ** 2]), names=["a", "b c/d"]),
+    "chains": vvcv.Tasks.shared(Z, -Z, np.exp(Z), names=["a", "b"]),
+    "one": vvcv.Tasks([vvcv.Task(X[:, 0], -X[:, 0], X[:, 1], "only")]),
+    "own points": vvcv.Tasks([vvcv.Task(X[:7], -X[:7], X[:7, 0], "low"), vvcv.Task(X[7:], -X[7:], X[7:, 1], "high")]),
+}
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+@pytest.mark.parametrize("case", CASES)
+def test_every_format_gives_back_what_was_written(tmp_path, suffix, case):
+    pytest.importorskip(NEEDS.get(suffix, "numpy"))
+    tasks = CASES[case]
+    write_tasks(tmp_path / f"t{suffix}", tasks)
+    back = read_tasks(tmp_path / f"t{suffix}")
+    assert back.names == tasks.names
+    for a, b in zip(tasks, back, strict=True):
+        assert a.chains == b.chains
+        for field in ("points", "scores", "values"):
+            np.testing.assert_array_equal(getattr(a, field), getattr(b, field))
+
+
+def test_a_table_without_values_is_about_its_coordinates(tmp_path):
+    (tmp_path / "t.csv").write_text("x,score\n1,-1\n2,-2\n")
+    tasks = read_tasks(tmp_path / "t.csv")
+    assert tasks.names == ("mean of x",) and tasks[0].values.tolist() == [1, 2]
+
+
+def test_rows_of_a_table_are_put_in_the_order_of_chains_and_draws(tmp_path):
+    (tmp_path / "t.csv").write_text("chain,draw,x,score,f\n2,0,1,1,10\n1,1,2,2,20\n1,0,3,3,30\n2,1,4,4,40\n")
+    task = read_tasks(tmp_path / "t.csv")[0]
+    assert task.chains == (2, 2) and task.values.tolist() == [30, 20, 10, 40]
+
+
+def test_the_diagnostic_file_of_cmdstan_has_minus_the_scores(tmp_path):
+    (tmp_path / "t.csv").write_text(
+        "# model = m\nlp__,accept_stat__,mu,tau.1,p_mu,p_tau.1,g_mu,g_tau.1\n# Adaptation terminated\n"
+        "-1,1,0.5,2,9,9,0.25,-3\n-2,1,0.6,3,9,9,0.5,-4\n"
+    )
+    tasks = read_tasks(tmp_path / "t.csv")
+    assert tasks.names == ("mu", "tau.1")
+    np.testing.assert_array_equal(tasks[0].points, [[0.5, 2], [0.6, 3]])
+    np.testing.assert_array_equal(tasks[0].scores, [[-0.25, 3], [-0.5, 4]])
+
+
+def test_a_file_of_nutpie_gives_the_elements_of_its_variables(tmp_path):
+    pytest.importorskip("h5netcdf")
+    axes = ("chain", "draw", "unconstrained_parameter")
+    stats = xr.Dataset({"unconstrained_draw": (axes, Z), "gradient": (axes, -Z)})
+    theta = xr.DataArray(np.exp(Z), dims=("chain", "draw", "school"), coords={"school": ["A", "B"]})
+    posterior = xr.Dataset({"theta": theta.transpose("school", "chain", "draw"), "mu": (axes[:2], Z[..., 0])})
+    tree = xr.DataTree.from_dict({"sample_stats": stats, "posterior": posterior})
+    tree.to_netcdf(tmp_path / "t.nc", engine="h5netcdf")
+    tasks = read_tasks(tmp_path / "t.nc")
+    assert set(tasks.names) == {"theta[A]", "theta[B]", "mu"}
+    np.testing.assert_array_equal(tasks["theta[B]"].values, np.exp(Z[..., 1]).reshape(-1))
+
+
+def test_what_an_estimate_gives_to_arviz_is_read_back(tmp_path):
+    pytest.importorskip("arviz")
+    pytest.importorskip("h5netcdf")
+    data = vvcv.estimate(CASES["chains"], "mc").to_inference_data()
+    data.to_netcdf(str(tmp_path / "t.nc"))
+    tasks = read_tasks(tmp_path / "t.nc")
+    np.testing.assert_array_equal(tasks["b"].values, CASES["chains"]["b"].values)
+
+
+def _archive(**arrays) -> bytes:
+    buffer = io.BytesIO()
+    np.savez(buffer, **arrays)
+    return buffer.getvalue()
+
+
+def _bomb() -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("points.npy", bytes(20_000_000))
+    return buffer.getvalue()
+
+
+BROKEN = {
+    "no file": ("t.csv", None, "Check the path"),
+    "empty file": ("t.csv", b"", "empty"),
+    "unknown ending": ("t.xlsx", b"PK", "Rename it"),
+    "header only": ("t.csv", b"x,score,f\n", "no rows"),
+    "rows of different lengths": ("t.csv", b"x,score,f\n1,2,3\n1,2,3,4,5\n", "as many comma-separated numbers"),
+    "text in a column": ("t.csv", b"x,score,f\n1,2,3\n1,two,3\n", "'score' .* holds 'two'"),
+    "an empty cell": ("t.csv", b"x,score,f\n1,2,3\n1,2,\n", "row 2 below the header. Remove"),
+    "no scores": ("t.csv", b"x,f\n1,2\n", "no columns score"),
+    "fewer scores than points": ("t.csv", b"x[0],x[1],score\n1,2,3\n", "needs both"),
+    "a column twice": ("t.csv", b"x,score,f,f\n1,2,3,4\n", "Rename them"),
+    "chains of different lengths": ("t.csv", b"chain,x,score\n0,1,1\n0,2,2\n1,3,3\n", "Cut the longer"),
+    "not text": ("t.csv", b"\xff\xfe\x00x,\xd8\n1", "cannot be read as a CSV"),
+    "no archive": ("t.npz", b"nothing", "Write it with numpy.savez"),
+    "pickled objects": ("t.npz", _archive(points=np.array([print], dtype=object)), "NumPy archive of numbers"),
+    "an archive that unpacks to much more": ("t.npz", _bomb(), "Thin the draws"),
+    "arrays of other names": ("t.npz", _archive(draws=X), "Rename its arrays"),
+    "shapes that do not fit": ("t.npz", _archive(points=X, scores=X[:5]), "one gradient per point"),
+    "not a number": ("t.npz", _archive(points=X, scores=np.full_like(X, np.nan)), "Remove those rows"),
+    "a netCDF file cut short": ("t.nc", b"\x89HDF\r\n\x1a\n" + bytes(100), "cut short"),
+    "a folder": ("t.nc", "folder", "is a folder"),
+}
+
+
+@pytest.mark.parametrize("kind", BROKEN)
+def test_a_broken_file_is_refused_in_one_sentence_that_says_what_to_do(tmp_path, kind):
+    name, content, message = BROKEN[kind]
+    if name.endswith(".nc"):
+        pytest.importorskip("h5netcdf")
+    if content == "folder":
+        (tmp_path / name).mkdir()
+    elif content is not None:
+        (tmp_path / name).write_bytes(content)
+    with pytest.raises(ValueError, match=message) as caught:
+        read_tasks(tmp_path / name, most_bytes=10_000_000)
+    assert "\n" not in str(caught.value)
+
+
+def test_parquet_and_zarr_name_the_extra_they_need(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
+    monkeypatch.setitem(sys.modules, "zarr", None)
+    (tmp_path / "t.parquet").write_bytes(b"PAR1")
+    (tmp_path / "t.zarr").mkdir()
+    for name in ("t.parquet", "t.zarr"):
+        with pytest.raises(ImportError, match=r"vvcv\[files\]"):
+            read_tasks(tmp_path / name)
