@@ -13,8 +13,8 @@ import numpy as np
 from jaxtyping import Float
 from scipy.special import ndtri
 
-from ..data.task import Task, Tasks
 from ..data.chains import effective_sizes
+from ..data.task import Task, Tasks
 
 #: Chains that have mixed stay below this r_hat, and have at least so many effective draws together.
 LARGEST_R_HAT, FEWEST_DRAWS = 1.05, 100

@@ -13,8 +13,8 @@ from jaxtyping import Float
 from scipy.special import ndtri
 from scipy.stats import rankdata
 
-from ..data.task import Tasks
 from ..data.chains import autocovariances
+from ..data.task import Tasks
 from .findings import Finding
 
 #: Probability that independent rows raise an alarm, and the smallest autocorrelation that is worth one.
