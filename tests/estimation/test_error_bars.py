@@ -34,7 +34,7 @@ def test_both_error_bars_are_reported(method):
     dataset = estimate.to_xarray()
     assert float(dataset.model_std_error[0]) == estimate.model_std_error[0]
     assert float(dataset.cross_fitted_std_error[0]) == estimate.cross_fitted_std_error[0]
-    assert "cross-fitted" in estimate.explain()
+    assert "on values left out" in estimate.explain()
 
 
 def test_a_chain_that_stands_still_has_no_smaller_cross_fitted_error():

@@ -11,7 +11,6 @@ from __future__ import annotations
 import numpy as np
 from jaxtyping import Float
 from scipy.special import ndtri
-from scipy.stats import rankdata
 
 from ..data.chains import autocovariances
 from ..data.task import Tasks
@@ -77,6 +76,8 @@ def _describe(
 
 def _largest(series: Float[np.ndarray, "n k"]) -> tuple[int, int, float, float]:
     """Lag, column, autocorrelation and z-score of the strongest dependence among columns that have an order."""
+    from scipy.stats import rankdata  # takes a third of a second
+
     n = len(series)
     ranks = rankdata(series, axis=0)
     ranks -= ranks.mean(axis=0)

@@ -36,7 +36,8 @@ def estimate_command(
     from ..files import read_tasks
 
     with in_one_line():
-        result = estimate(read_tasks(file, int(max_gb * 1e9)), method)
+        # Alarms stand under the table and in the exit code.
+        result = estimate(read_tasks(file, int(max_gb * 1e9)), method, on_alarm="ignore")
         for path, write in ((report, result.report), (save, result.save)):
             if path is not None:
                 write(path)
@@ -65,7 +66,8 @@ def summary_command(
 
     with in_one_line():
         tasks = read_tasks(file, int(max_gb * 1e9))
-        table = summary(tasks, var_names or None, kind=kind, prob=prob, method=method)  # type: ignore[arg-type]
+        options = {"kind": kind, "prob": prob, "method": method, "on_alarm": "ignore"}  # alarms stand under the table
+        table = summary(tasks, var_names or None, **options)  # type: ignore[arg-type]
     if as_json:
         rows = {str(name): {key: _number(value) for key, value in row.items()} for name, row in table.iterrows()}
         typer.echo(json.dumps({"variables": rows, "remarks": table.attrs["remarks"]}, indent=2))

@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from jaxtyping import Float
 
-from ..checks.autocorrelation import effective_sizes
 from ..checks.mixing import effective_draws, r_hat
 from ..data import Task, Tasks, require
+from ..data.chains import effective_sizes
 from ..data.derived import derived
+from .diagnosis import Diagnosis, OnAlarm
 from .result import Estimate
 from .run import estimate
 
@@ -44,6 +45,7 @@ def summary(
     kind: IntervalKind = "hdi",
     prob: float = 0.94,
     method: str = "auto",
+    on_alarm: OnAlarm = "warn",
     **options: Any,
 ) -> Frame:
     """Mean, standard deviation, interval and diagnostics of every variable, for tasks or what a sampler returned.
@@ -70,10 +72,13 @@ def summary(
         for task, name, c in zip(tasks, tasks.names, centres, strict=True)
     ]
     named = [derived(task, task.values, name) for task, name in zip(tasks, tasks.names, strict=True)]
-    result = estimate(Tasks([*named, *squares]), method, **options)
+    # What is checked is what the user gave: the tail of a square is not news.
+    diagnosis = Diagnosis.of(tasks) if options.pop("check", True) else Diagnosis()
+    diagnosis.announce(tasks, on_alarm)
+    result = estimate(Tasks([*named, *squares]), method, check=False, **options)
     columns = {**_moments(result, np.array(centres)), **_draws(tasks, kind, prob)}
     order = ("mean", "std_error", "sd", "sd_error", *_ends(kind, prob), "gain", "ess_worth", "ess_bulk", "ess_tail")
-    remarks = [f"method {result.method}, {result.seconds:.1f} s", *result.alarms()]
+    remarks = [f"method {result.method}, {result.seconds:.1f} s", *diagnosis.alarms(tasks)]
     return frame(tasks.names, {name: columns[name] for name in (*order, "r_hat")}, remarks)
 
 
