@@ -1,10 +1,10 @@
-"""How long a default estimate takes, in units of one LAPACK Cholesky factorisation of the same size, and how much memory.
+"""How long a default estimate takes, in units of one LAPACK Cholesky factorisation of its size, and how much memory.
 
     python benchmarks/time_to_answer.py [--rows NAME ...] [--out benchmarks/time_to_answer.json]
 
-Every row runs in a process of its own, compilation and imports of JAX counted, the import of vvcv not. D is the fastest of
-three `dpotrf` of N rows in the same process before and after. The target is a product of log-gamma densities, rotated;
-the integrands are means and squares of its coordinates, with exact answers.
+Every row runs in a process of its own, compilation counted, the import of vvcv not. D is the fastest of three `dpotrf` of
+N rows in the same process before and after. The target is a product of log-gamma densities, rotated; the integrands are
+means and squares of its coordinates, with exact answers.
 """
 
 from __future__ import annotations
