@@ -2,8 +2,8 @@
 
     python benchmarks/time_to_answer.py [--rows NAME ...] [--out benchmarks/time_to_answer.json]
 
-Every row runs in a process of its own, compilation counted, the import of vvcv not. D is the fastest of three `dpotrf` of
-N rows in the same process before and after. The target is a product of log-gamma densities, rotated; the integrands are
+Every row runs in a process of its own, compilation counted, the import of vvcv not. D is the fastest of three `dpotrf`
+of N rows in the same process before and after. The target is a product of log-gamma densities, rotated; integrands are
 means and squares of its coordinates, with exact answers.
 """
 
