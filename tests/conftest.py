@@ -5,7 +5,10 @@ VVCV_FUZZ_EXAMPLES says how many examples each property test draws, from a fresh
 """
 
 import os
+import signal
 
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell starts programs in the background
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_name, "1")
 os.environ.setdefault("MPLBACKEND", "Agg")
