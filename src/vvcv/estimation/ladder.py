@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property, partial
+from math import hypot
 
 import numpy as np
 from jaxtyping import Float
@@ -32,6 +33,9 @@ METHODS = tuple(RUNGS)
 #: Rows up to which `auto` asks every rung. Beyond, kernels have polynomial parts of their own, which cost nothing more,
 #: and one set of parameters serves all integrands on the same points.
 MODEST_ROWS = 600
+
+#: No mean is known better than sums of numbers of its size are rounded, even where a fit leaves nothing.
+ROUNDING = 16 * np.finfo(float).eps
 
 #: Why a task keeps its plain average.
 SEPARATE_GROUPS = "plain average: the points lie in separate groups, whose weights no control variate can see"
@@ -191,6 +195,8 @@ class Ladder:
         fit, but an answer that is many of its errors away from it is wrong.
         """
         rows, multiplicity = self.prepared.tasks[task], self.prepared.distinct[task].multiplicity
+        rounding = ROUNDING * float(np.abs(self.prepared.shift[task]) + self.prepared.scale[task])
+        answer = replace(answer, std_error=hypot(answer.std_error, rounding))
         residuals = self._in_order(task, left_out * multiplicity)
         # What repeated rows of a chain are worth its autocorrelation tells; others that repeat say nothing new.
         size = effective_size(residuals, rows.chains) if rows.chains else float(len(left_out))
