@@ -28,6 +28,9 @@ MOST_ROWS = 2048
 #: Entries of a strip: a few arrays of this size stay in the processor's cache.
 STRIP_ENTRIES = 65_536
 
+#: Rows up to which what the matrix was formed of is kept for its gradient: nine arrays of its size.
+KEPT_ROWS = 512
+
 Pull = Callable[[np.ndarray], list[np.ndarray]]
 
 
@@ -43,7 +46,7 @@ def block_and_pullback(term: SteinKernel, side: Side) -> tuple[Float[np.ndarray,
     lam = np.exp(-2 * term.kernel.log_lengthscale) * np.ones(d)
     strips = list(_strips(n))
     parts = (_Strip.of(term, axes, lam, side, start, stop) for start, stop in strips)
-    kept = list(parts) if len(strips) == 1 else None  # of a small matrix; of a large one they are formed again
+    kept = list(parts) if n <= KEPT_ROWS else None  # of a large matrix they are formed again
     result = np.zeros((n, n))
     for (start, stop), part in zip(strips, kept or parts, strict=True):
         result[start:stop, start:] = part.block()
