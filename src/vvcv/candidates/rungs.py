@@ -13,16 +13,6 @@ from .fits import KernelFit
 from .kernel import MOST_TUNING_ROWS, Options, best_of, independent, joint, own_parameters, semi_exact
 from .one_function import OneFunctionFit, as_one_function
 
-#: The rungs of the ladder in words, from simple to rich: the one list of their names.
-RUNGS = {
-    "mc": "plain average",
-    "zv": "polynomial",
-    "cf": "kernel",
-    "secf": "kernel + polynomial",
-    "vv": "kernel for all tasks together",
-    "vv-secf": "kernel for all tasks together + polynomial",
-}
-
 #: Fewest distinct points with which the parameters of a kernel can be chosen.
 FEWEST_POINTS = 4
 

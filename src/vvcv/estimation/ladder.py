@@ -20,9 +20,10 @@ from ..candidates.kernel import Options, best_of
 from ..candidates.one_function import OneFunctionFit
 from ..candidates.plain import average, effective_size, skewness
 from ..candidates.polynomial import HIGHEST_DEGREE, PolynomialFit, fit_polynomials
-from ..candidates.rungs import FEWEST_POINTS, RUNGS, KernelFits
+from ..candidates.rungs import FEWEST_POINTS, KernelFits
 from ..data import Prepared, in_separate_groups
 from ..linear_system.merit import merit_of
+from ..report.explanation import RUNGS
 from ..runtime.memory import bytes_needed, largest_system
 from ..tuning.search import those_that_work
 from .weights import Answer, combine, contradiction

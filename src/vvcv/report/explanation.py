@@ -7,6 +7,7 @@ from typing import Protocol
 
 from .table import simple_table, with_error
 
+#: The rungs of the ladder in words, from simple to rich: the one list of their names.
 RUNGS = {
     "mc": "plain average",
     "zv": "polynomial",
