@@ -6,7 +6,7 @@ matrix is one more matrix product.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import equinox as eqx
@@ -35,6 +35,10 @@ class Coregionalization(eqx.Module):
         """B itself."""
         loadings = self.loadings()
         return loadings @ loadings.T
+
+    def on_host(self) -> tuple[Float[np.ndarray, "T T"], Callable[[np.ndarray], list[np.ndarray]]] | None:
+        """B in NumPy and the map from dL/dB to the gradient's leaves, for forms that need no compilation."""
+        return None
 
     def free_entries(self) -> Bool[np.ndarray, "T T"]:
         """The entries that an exact step for B may move, where they may be any positive semi-definite blocks."""
@@ -119,6 +123,16 @@ class Full(Coregionalization):
         size = self.log_diagonal.shape[0]
         factor = jnp.diag(jnp.exp(self.log_diagonal))
         return factor.at[np.tril_indices(size, -1)].set(self.below)
+
+    def on_host(self) -> tuple[Float[np.ndarray, "T T"], Callable[[np.ndarray], list[np.ndarray]]]:
+        factor, strictly_below = np.diag(np.exp(self.log_diagonal)), np.tril_indices(self.count, -1)
+        factor[strictly_below] = self.below
+
+        def pull(slope: Float[np.ndarray, "T T"]) -> list[np.ndarray]:
+            of_factor = (slope + slope.T) @ factor
+            return [np.diag(of_factor) * np.diag(factor), of_factor[strictly_below]]
+
+        return factor @ factor.T, pull
 
     def free_entries(self) -> Bool[np.ndarray, "T T"]:
         return np.ones((self.count, self.count), dtype=bool)

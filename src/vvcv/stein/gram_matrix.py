@@ -105,7 +105,7 @@ class Gram:
         """Add B_tt' k_0, piece by piece."""
         block, pull_scalar = self._scalar_block(with_kernel(term, term.kernel.kernel), slice(0, self.size))
         pieces = _pieces(self._tasks, _windows(block, self.size))
-        b = np.asarray(compiled_gram.matrix(term.kernel.coregionalization))
+        b, pull_b = term.kernel.coregionalization.on_host() or _compiled(term.kernel.coregionalization)
         _add_tiles(result, block, pieces, b)
 
         def pull(cotangent: np.ndarray) -> SteinKernel:
@@ -115,9 +115,7 @@ class Gram:
             for piece in pieces:
                 np.multiply(cotangent[piece.outside], b[piece.tasks], out=weighted[piece.outside])
             slope = _task_sums(cotangent, block, pieces, b)
-            of_b = jax.tree.leaves(compiled_gram.pull_matrix(term.kernel.coregionalization, slope))
-            leaves = [*(np.asarray(leaf) for leaf in of_b), *pull_scalar(weighted)]
-            return jax.tree.unflatten(jax.tree.structure(term), leaves)
+            return jax.tree.unflatten(jax.tree.structure(term), [*pull_b(slope), *pull_scalar(weighted)])
 
         return pull
 
@@ -224,6 +222,15 @@ def _task_sums(
         else:
             sums[piece.tasks] += (2 if piece.tasks[0] == piece.tasks[1] else 1) * np.einsum("ij,ij->", weights, part)
     return sums + np.triu(sums, 1).T
+
+
+def _compiled(coregionalization: Coregionalization) -> tuple[np.ndarray, Callable[[np.ndarray], list[np.ndarray]]]:
+    """B of any form, and the map from dL/dB to the gradient's leaves, by automatic differentiation."""
+
+    def pull(slope: np.ndarray) -> list[np.ndarray]:
+        return [np.asarray(leaf) for leaf in jax.tree.leaves(compiled_gram.pull_matrix(coregionalization, slope))]
+
+    return np.asarray(compiled_gram.matrix(coregionalization)), pull
 
 
 def _is_separable(term: SteinKernel) -> bool:
