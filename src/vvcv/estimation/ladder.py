@@ -25,7 +25,8 @@ from ..data import Prepared, in_separate_groups
 from ..linear_system.merit import merit_of
 from ..report.explanation import RUNGS
 from ..runtime.memory import bytes_needed, largest_system
-from ..tuning.search import those_that_work
+from ..runtime.threads import SMALL_SYSTEM
+from ..tuning.attempts import those_that_work
 from .weights import Answer, combine, contradiction
 
 #: Rungs of the ladder, from simple to rich.
@@ -169,7 +170,9 @@ class Ladder:
     def _solved(self, method: str, fits: Sequence[KernelFit | OneFunctionFit], task: int) -> list[Answer]:
         """The answers of those fits that can be solved on the data as they are."""
         serving = (fit for fit in fits if task in fit.members)
-        solved = those_that_work((partial(self._answers, method, fit, task) for fit in serving), required=False)
+        attempts = (partial(self._answers, method, fit, task) for fit in serving)
+        small = self.fits.rows(method, task) <= SMALL_SYSTEM
+        solved = those_that_work(attempts, required=False, at_once=small)
         return [answer for answers in solved for answer in answers]
 
     def _answers(self, method: str, fit: KernelFit | OneFunctionFit, task: int) -> list[Answer]:

@@ -1,7 +1,7 @@
 """A strip of a radial Stein kernel's Gram matrix in NumPy, and the gradient of a sum over it, by hand.
 
-Between rows x and columns y, with s = sum_r lam_r delta_r^2, q = sum_r a_r lam_r^2 delta_r^2, inner = sum_r a_r s_xr s_yr
-and pull = sum_r a_r lam_r (delta_r (s_y - s_x)_r - 1), the first-order formula of `kernels.radial_stein` is
+Between rows x and columns y, with s = sum_r lam_r delta_r^2, q = sum_r a_r lam_r^2 delta_r^2, inner = sum_r a_r s_xr
+s_yr and pull = sum_r a_r lam_r (delta_r (s_y - s_x)_r - 1), the first-order formula of `kernels.radial_stein` is
 
     k0 = phi inner + 2 phi' pull - 4 phi'' q.
 
@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 from jaxtyping import Bool, Float
 
-from ..kernels import Radial, Side
+from ..kernels import Matern, Side, SquaredExponential
 from ..kernels.radial_stein import COINCIDENT
 
 
@@ -67,7 +67,9 @@ class _Sums:
 class ExponentialStrip(_Strip):
     """The strip of the squared exponential: two products, one exponential."""
 
-    def __init__(self, kernel: Radial, axes: np.ndarray, lam: np.ndarray, side: Side, start: int, stop: int) -> None:
+    def __init__(
+        self, kernel: SquaredExponential, axes: np.ndarray, lam: np.ndarray, side: Side, start: int, stop: int
+    ) -> None:
         super().__init__(axes, lam, side, start, stop)
         x, s_x, y, s_y = self.x, self.s_x, self.y, self.s_y
         first, second = axes * lam, axes * lam**2
@@ -90,9 +92,9 @@ class ExponentialStrip(_Strip):
 
 
 class RadialStrip(_Strip):
-    """The strip of any radial kernel that states its profile and three derivatives in NumPy."""
+    """The strip of a kernel that states its profile and three derivatives in NumPy."""
 
-    def __init__(self, kernel: Radial, axes: np.ndarray, lam: np.ndarray, side: Side, start: int, stop: int) -> None:
+    def __init__(self, kernel: Matern, axes: np.ndarray, lam: np.ndarray, side: Side, start: int, stop: int) -> None:
         super().__init__(axes, lam, side, start, stop)
         x, s_x, y, s_y = self.x, self.s_x, self.y, self.s_y
         first, second = axes * lam, axes * lam**2
@@ -118,7 +120,7 @@ class RadialStrip(_Strip):
         return by_lam, _Sums(self, weights * phi[0]).scores + lam * products + lam**2 * squares
 
     def _pairs_that_coincide(self, s: Float[np.ndarray, "m k"]) -> Bool[np.ndarray, "m k"]:
-        """Pairs whose s is nothing but the rounding of their squared norms: derivatives of a rough phi explode there."""
+        """Pairs whose s is nothing but the rounding of their norms: derivatives of a rough phi explode there."""
         norms = (self.x**2 @ self.lam)[:, None] + self.y**2 @ self.lam
         return s <= COINCIDENT * norms
 
@@ -132,6 +134,7 @@ def _bilinear(
 ) -> Float[np.ndarray, "m k"]:
     """sum left_i . right_j + weights . (rows_i + columns_j), as one product of matrices."""
     of_rows, of_columns = rows @ weights, columns @ weights
-    return np.column_stack([*left, of_rows, np.ones(len(rows))]) @ np.column_stack(
-        [*right, np.ones(len(columns)), of_columns]
-    ).T
+    return (
+        np.column_stack([*left, of_rows, np.ones(len(rows))])
+        @ np.column_stack([*right, np.ones(len(columns)), of_columns]).T
+    )
