@@ -10,6 +10,7 @@ import numpy as np
 
 from ..data import require
 from ..report import simple_table, with_error
+from .plot import plot_evidence
 from .quadrature import Rungs
 
 if TYPE_CHECKING:
@@ -79,9 +80,8 @@ class Evidence:
 
     def plot(self, ax: Any = None):
         """The path of the mean log likelihood, whose area is the evidence, and all methods' answers; returns axes."""
-        from .plot import plot_evidence
-
-        return plot_evidence(self, ax)
+        ours = Comparison("vvcv", self.log_evidence, self.std_error)
+        return plot_evidence(self.temperatures, self.columns(), [ours, *self.comparison], ax)
 
     def __str__(self) -> str:
         return "\n\n".join([self._methods(), self._rungs(), f"{len(self.means)} temperatures, {self.seconds:.1f} s"])
