@@ -24,10 +24,17 @@ class Side(NamedTuple):
     task: Int[Any, " n"]
 
 
+#: A kernel -> the block of its Stein kernel between rows that are fixed already.
+Image = Callable[[Any], Float[Array, "n m"]]
+
+
 class Kernel(eqx.Module):
     """A positive semi-definite function k(x, y) of two points."""
 
     relates_tasks: ClassVar[bool] = False
+    #: What a Gram matrix asks of any kernel, scalar or matrix-valued: the task that alone has it, and B before it.
+    only_task: ClassVar[Any] = None
+    task_form: ClassVar[Any] = None
 
     def __call__(self, x: Float[Array, " d"], y: Float[Array, " d"]) -> Float[Array, ""]:
         """The kernel at one pair of points."""
@@ -46,6 +53,19 @@ class Kernel(eqx.Module):
     def stein(self, order: int, axes: Float[Array, " d"], left: Side, right: Side) -> Float[Array, "n m"]:
         """The Stein kernel of a block of pairs in closed form, by matrix products only."""
         raise NotImplementedError
+
+    def stein_with_itself(self, order: int, axes: Float[Array, " d"], side: Side) -> Float[Array, "n n"]:
+        """`stein` of one side with itself, where every point meets itself: rounding may call for another form."""
+        return self.stein(order, axes, side, side)
+
+    @property
+    def scalar(self) -> Kernel:
+        """The kernel without its relation of tasks: here itself."""
+        return self
+
+    def assembled(self, image: Image, left: Int[Array, " n"], right: Int[Array, " m"]) -> Float[Array, "n m"]:
+        """The block between rows of given tasks, made of images of scalar kernels; here tasks do not matter."""
+        return image(self)
 
     def __add__(self, other: Kernel) -> Kernel:
         return Sum((self, as_kernel(other)))
@@ -120,6 +140,9 @@ class Sum(Kernel):
     def stein(self, order: int, axes: Float[Array, " d"], left: Side, right: Side) -> Float[Array, "n m"]:
         return reduce(jnp.add, [term.stein(order, axes, left, right) for term in self.terms])
 
+    def stein_with_itself(self, order: int, axes: Float[Array, " d"], side: Side) -> Float[Array, "n n"]:
+        return reduce(jnp.add, [term.stein_with_itself(order, axes, side) for term in self.terms])
+
 
 class Product(Kernel):
     """k(x, y) = prod_i k_i(x, y)."""
@@ -151,6 +174,9 @@ class Scaled(Kernel):
 
     def stein(self, order: int, axes: Float[Array, " d"], left: Side, right: Side) -> Float[Array, "n m"]:
         return jnp.exp(self.log_variance) * self.kernel.stein(order, axes, left, right)
+
+    def stein_with_itself(self, order: int, axes: Float[Array, " d"], side: Side) -> Float[Array, "n n"]:
+        return jnp.exp(self.log_variance) * self.kernel.stein_with_itself(order, axes, side)
 
 
 class ProductOverDimensions(Kernel):

@@ -205,11 +205,20 @@ class Descriptors(Coregionalization):
         return jnp.linalg.cholesky(self.matrix())
 
     def matrix(self) -> Float[Array, "T T"]:
-        tau = jnp.asarray(self.descriptors)
-        kappa = jax.vmap(lambda a: jax.vmap(lambda b: self.kernel(a, b))(tau))(tau)
-        amplitude = jnp.exp(self.log_amplitude)
-        # The nugget is a parameter of the model (part of each task that neighbours do not share), not a jitter.
-        return amplitude[:, None] * (kappa + jnp.exp(self.log_nugget) * jnp.eye(len(tau))) * amplitude[None, :]
+        alike, amplitude = (
+            likeness(self.kernel, self.log_nugget, jnp.asarray(self.descriptors)),
+            jnp.exp(self.log_amplitude),
+        )
+        return amplitude[:, None] * alike * amplitude[None, :]
+
+
+def likeness(kernel: Kernel, log_nugget: Float[Array, ""], tau: Float[Array, "T k"]) -> Float[Array, "T T"]:
+    """kappa(tau_t, tau_t') plus a nugget on the diagonal: how alike tasks are that descriptors tau tell apart.
+
+    The nugget is a parameter of the model, the part of each task that neighbours do not share, not a jitter.
+    """
+    kappa = jax.vmap(lambda a: jax.vmap(lambda b: kernel(a, b))(tau))(tau)
+    return kappa + jnp.exp(log_nugget) * jnp.eye(len(tau))
 
 
 def correlation(matrix: Float[np.ndarray, "T T"]) -> Float[np.ndarray, "T T"]:

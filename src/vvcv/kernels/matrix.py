@@ -13,7 +13,7 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from .base import Kernel, traceable
+from .base import Image, Kernel, traceable
 from .coregionalization import Coregionalization
 
 
@@ -21,6 +21,8 @@ class MatrixKernel(eqx.Module):
     """A matrix-valued kernel, read entry by entry: output t at x against output u at y."""
 
     relates_tasks: ClassVar[bool] = True
+    only_task: ClassVar[Any] = None
+    task_form: ClassVar[Any] = None
 
     def entry(
         self, x: Float[Array, " d"], t: Int[Array, ""], y: Float[Array, " d"], u: Int[Array, ""]
@@ -32,8 +34,22 @@ class MatrixKernel(eqx.Module):
         """Whether a closed form is known of the whole kernel; its terms may have one."""
         return False
 
+    @property
+    def scalar(self) -> Any:
+        """The scalar kernel that the entries are multiples of, or the kernel itself where there is none."""
+        return self
+
+    def assembled(self, image: Image, left: Int[Array, " n"], right: Int[Array, " m"]) -> Float[Array, "n m"]:
+        """The block between rows of given tasks, made of images of scalar kernels where that can be."""
+        return image(self)
+
+    @property
+    def summands(self) -> tuple[MatrixKernel, ...]:
+        """The terms of a sum, or the kernel itself as the only one."""
+        return (self,)
+
     def __add__(self, other: MatrixKernel) -> MatrixSum:
-        return MatrixSum((*_terms(self), *_terms(other)))
+        return MatrixSum((*self.summands, *other.summands))
 
 
 class Separable(MatrixKernel):
@@ -45,6 +61,18 @@ class Separable(MatrixKernel):
     def entry(self, x, t, y, u):
         return self.coregionalization.matrix()[t, u] * self.kernel(x, y)
 
+    @property
+    def scalar(self) -> Kernel:
+        return self.kernel
+
+    @property
+    def task_form(self) -> Coregionalization:  # type: ignore[override]
+        return self.coregionalization
+
+    def assembled(self, image, left, right):
+        loadings = self.coregionalization.loadings()
+        return (loadings[left] @ loadings[right].T) * image(self.kernel)
+
 
 class Own(MatrixKernel):
     """K(x, y) = e_t e_t' k(x, y): a kernel that only task `task` has."""
@@ -54,6 +82,18 @@ class Own(MatrixKernel):
 
     def entry(self, x, t, y, u):
         return jnp.where((t == self.task) & (u == self.task), self.kernel(x, y), 0.0)
+
+    @property
+    def scalar(self) -> Kernel:
+        return self.kernel
+
+    @property
+    def only_task(self) -> int:  # type: ignore[override]
+        return self.task
+
+    def assembled(self, image, left, right):
+        mine = (left == self.task)[:, None] & (right == self.task)[None, :]
+        return jnp.where(mine, image(self.kernel), 0.0)
 
 
 class General(MatrixKernel):
@@ -76,6 +116,9 @@ class MatrixSum(MatrixKernel):
     def entry(self, x, t, y, u):
         return sum(term.entry(x, t, y, u) for term in self.terms)
 
+    @property
+    def summands(self) -> tuple[MatrixKernel, ...]:
+        return self.terms
 
-def _terms(kernel: MatrixKernel) -> tuple[MatrixKernel, ...]:
-    return kernel.terms if isinstance(kernel, MatrixSum) else (kernel,)
+    def assembled(self, image, left, right):
+        return sum(term.assembled(image, left, right) for term in self.terms)

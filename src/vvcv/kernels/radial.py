@@ -69,10 +69,13 @@ class SquaredExponential(Radial):
         value = np.exp(-0.5 * s)
         return [(-0.5) ** j * value for j in range(count)]
 
-    def stein(self, order: int, axes: Float[Array, " d"], left: Side, right: Side) -> Float[Array, "n m"]:
+    def stein_with_itself(self, order: int, axes: Float[Array, " d"], side: Side) -> Float[Array, "n n"]:
         # Points of one side coincide with themselves, and a small matrix may have too little noise to hide rounding. (A
         # large one, taken tile by tile, never has: its noise is bounded below by ten roundings for every row.)
-        if order == 2 or left is right:
+        return super().stein(order, axes, side, side)
+
+    def stein(self, order: int, axes: Float[Array, " d"], left: Side, right: Side) -> Float[Array, "n m"]:
+        if order == 2:
             return super().stein(order, axes, left, right)
         inverse_square = jnp.broadcast_to(jnp.exp(-2 * self.log_lengthscale), axes.shape)
         return exponential_first_order(self.profile, inverse_square, axes, left, right)

@@ -22,6 +22,9 @@ from ..kernels import Matern, Side, SquaredExponential
 from ..kernels.radial_stein import COINCIDENT
 from .kernel import SteinKernel
 
+#: Kernels that state their profile in NumPy and have no parameter but the lengthscale; a subclass may be another.
+FAMILIES = (SquaredExponential, Matern)
+
 #: Rows up to which compiling takes longer than it saves.
 MOST_ROWS = 2048
 
@@ -36,7 +39,7 @@ Pull = Callable[[np.ndarray], list[np.ndarray]]
 
 def serves(term: SteinKernel, rows: int) -> bool:
     """Whether a Stein kernel on so many rows is evaluated here."""
-    return rows <= MOST_ROWS and term.order == 1 and type(term.kernel) in (SquaredExponential, Matern)
+    return rows <= MOST_ROWS and term.order == 1 and type(term.kernel) in FAMILIES
 
 
 def block_and_pullback(term: SteinKernel, side: Side) -> tuple[Float[np.ndarray, "n n"], Pull]:
