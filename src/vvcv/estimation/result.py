@@ -17,9 +17,11 @@ from .numbers import Numbers
 from .pages import fits_of
 
 if TYPE_CHECKING:
-    import xarray as xr
+    from xarray import Dataset
 
     from ..report.frame import Frame
+else:  # they take half a second to import
+    Dataset = Frame = Any
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,11 +43,11 @@ class Estimate(Numbers):
         """A pandas table: mean, error, plain average, gain, the independent draws it is worth; prints well."""
         return labelled.summary_of(self)
 
-    def to_xarray(self) -> xr.Dataset:
+    def to_xarray(self) -> Dataset:
         """A labelled dataset with one row per task."""
         return labelled.to_xarray(self)
 
-    def matrices(self) -> xr.Dataset:
+    def matrices(self) -> Dataset:
         """A labelled dataset of what is known of pairs of tasks: task correlation, covariance of the estimates."""
         return labelled.matrices(self)
 

@@ -77,7 +77,12 @@ class Kernel(eqx.Module):
 
 
 def as_kernel(kernel: Kernel | Callable[..., Any]) -> Kernel:
-    """Accept a kernel or any JAX function k(x, y) of two points."""
+    """Accept a kernel or any JAX function k(x, y) of two points.
+
+    >>> import numpy as np
+    >>> float(as_kernel(lambda x, y: x[0] * y[0])(np.ones(1), np.full(1, 3.0)))
+    3.0
+    """
     if isinstance(kernel, Kernel):
         return kernel
     if callable(kernel):
@@ -85,7 +90,7 @@ def as_kernel(kernel: Kernel | Callable[..., Any]) -> Kernel:
     raise ValueError(f"A kernel must be a vvcv kernel or a function k(x, y), but got a {type(kernel).__name__}.")
 
 
-def positive(value: Any, what: str) -> Float[Array, ...]:
+def positive(value: Any, what: str) -> Float[Array, "..."]:
     """The logarithm of a parameter that must be positive, in float64 on the host."""
     import numpy as np
 
@@ -127,7 +132,12 @@ class Custom(Kernel):
 
 
 class Sum(Kernel):
-    """k(x, y) = sum_i k_i(x, y)."""
+    """k(x, y) = sum_i k_i(x, y).
+
+    >>> import numpy as np
+    >>> float((Custom(lambda x, y: x[0] * y[0]) + Custom(lambda x, y: 2.0))(np.ones(1), np.full(1, 3.0)))
+    5.0
+    """
 
     terms: tuple[Kernel, ...]
 
@@ -145,7 +155,12 @@ class Sum(Kernel):
 
 
 class Product(Kernel):
-    """k(x, y) = prod_i k_i(x, y)."""
+    """k(x, y) = prod_i k_i(x, y).
+
+    >>> import numpy as np
+    >>> float((Custom(lambda x, y: x[0] * y[0]) * Custom(lambda x, y: 2.0))(np.ones(1), np.full(1, 3.0)))
+    6.0
+    """
 
     factors: tuple[Kernel, ...]
 
@@ -157,7 +172,12 @@ class Product(Kernel):
 
 
 class Scaled(Kernel):
-    """k(x, y) = variance * k_1(x, y)."""
+    """k(x, y) = variance * k_1(x, y).
+
+    >>> import numpy as np
+    >>> round(float((0.5 * Custom(lambda x, y: x[0] * y[0]))(np.ones(1), np.full(1, 3.0))), 6)
+    1.5
+    """
 
     kernel: Kernel
     log_variance: Float[Array, ""]
@@ -180,7 +200,13 @@ class Scaled(Kernel):
 
 
 class ProductOverDimensions(Kernel):
-    """k(x, y) = prod_j k_j(x_j, y_j), one kernel of one variable per coordinate (paper, D.1)."""
+    """k(x, y) = prod_j k_j(x_j, y_j), one kernel of one variable per coordinate (paper, D.1).
+
+    >>> import numpy as np
+    >>> linear = Custom(lambda x, y: x[0] * y[0])
+    >>> float(ProductOverDimensions((linear, linear))(np.array([1.0, 2.0]), np.array([3.0, 4.0])))
+    24.0
+    """
 
     factors: tuple[Kernel, ...]
 

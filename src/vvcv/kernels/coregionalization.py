@@ -76,7 +76,11 @@ class Fixed(Coregionalization):
 
 
 class Diagonal(Coregionalization):
-    """B = diag(v): no transfer between tasks, one variance each."""
+    """B = diag(v): no transfer between tasks, one variance each.
+
+    >>> Diagonal([4.0, 9.0]).matrix().round(4).tolist()
+    [[4.0, 0.0], [0.0, 9.0]]
+    """
 
     log_variance: Float[Array, " T"]
 
@@ -95,7 +99,11 @@ class Diagonal(Coregionalization):
 
 
 class Full(Coregionalization):
-    """B = L L' with L lower triangular and exponential diagonal (paper, section 4)."""
+    """B = L L' with L lower triangular and exponential diagonal (paper, section 4).
+
+    >>> Full([[4.0, 2.0], [2.0, 2.0]]).loadings().round(4).tolist()
+    [[2.0, 0.0], [1.0, 1.0]]
+    """
 
     log_diagonal: Float[Array, " T"]
     below: Float[Any, " T*(T-1)/2"]
@@ -150,7 +158,11 @@ class Blocks(Coregionalization):
 
 
 class LowRank(Coregionalization):
-    """B = U U' + diag(v) with U of few columns: for many tasks."""
+    """B = U U' + diag(v) with U of few columns: for many tasks.
+
+    >>> LowRank([[1.0], [2.0]], [1.0, 1.0]).matrix().round(4).tolist()
+    [[2.0, 2.0], [2.0, 5.0]]
+    """
 
     factor: Float[Any, "T rank"]
     log_variance: Float[Array, " T"]
@@ -175,7 +187,13 @@ class LowRank(Coregionalization):
 
 
 class Descriptors(Coregionalization):
-    """B_tt' = a_t a_t' kappa(tau_t, tau_t'): a kernel over what describes the tasks (temperature, time, fidelity)."""
+    """B_tt' = a_t a_t' kappa(tau_t, tau_t'): a kernel over what describes the tasks (temperature, time, fidelity).
+
+    >>> from vvcv.kernels import SquaredExponential
+    >>> np.asarray(Descriptors([0.0, 1.0], SquaredExponential(), nugget=0.5).matrix(), dtype=float).round(4)
+    array([[1.5   , 0.6065],
+           [0.6065, 1.5   ]])
+    """
 
     kernel: Kernel
     log_amplitude: Float[Array, " T"]
@@ -222,7 +240,12 @@ def likeness(kernel: Kernel, log_nugget: Float[Array, ""], tau: Float[Array, "T 
 
 
 def correlation(matrix: Float[np.ndarray, "T T"]) -> Float[np.ndarray, "T T"]:
-    """The correlation matrix of a covariance; tasks with zero variance correlate only with themselves."""
+    """The correlation matrix of a covariance; tasks with zero variance correlate only with themselves.
+
+    >>> correlation(np.array([[4.0, 1.0], [1.0, 1.0]]))
+    array([[1. , 0.5],
+           [0.5, 1. ]])
+    """
     scale = np.sqrt(np.maximum(np.diag(matrix), 0.0))
     safe = np.where(scale > 0, scale, 1.0)
     result = matrix / safe[:, None] / safe[None, :]

@@ -53,7 +53,13 @@ class MatrixKernel(eqx.Module):
 
 
 class Separable(MatrixKernel):
-    """K(x, y) = B k(x, y)."""
+    """K(x, y) = B k(x, y).
+
+    >>> from vvcv.kernels import Fixed, SquaredExponential
+    >>> kernel = Separable(Fixed([[1.0, 0.5], [0.5, 1.0]]), SquaredExponential())
+    >>> round(float(kernel.entry(jnp.zeros(1), 0, jnp.zeros(1), 1)), 6)
+    0.5
+    """
 
     coregionalization: Coregionalization
     kernel: Kernel
@@ -75,7 +81,13 @@ class Separable(MatrixKernel):
 
 
 class Own(MatrixKernel):
-    """K(x, y) = e_t e_t' k(x, y): a kernel that only task `task` has."""
+    """K(x, y) = e_t e_t' k(x, y): a kernel that only task `task` has.
+
+    >>> from vvcv.kernels import SquaredExponential
+    >>> own = Own(SquaredExponential(), task=1)
+    >>> [float(own.entry(jnp.zeros(1), t, jnp.zeros(1), 1)) for t in (0, 1)]
+    [0.0, 1.0]
+    """
 
     kernel: Kernel
     task: int = eqx.field(static=True)

@@ -55,7 +55,13 @@ def diagonal(kernel: SteinKernel | SteinSum, side: Side) -> Float[np.ndarray, " 
 
 @float64
 def task_matrix(coregionalization: Coregionalization) -> Float[np.ndarray, "T T"]:
-    """B of any form as an array on the host."""
+    """B of any form as an array on the host.
+
+    >>> from vvcv.kernels import Diagonal
+    >>> task_matrix(Diagonal([4.0, 9.0]))
+    array([[4., 0.],
+           [0., 9.]])
+    """
     return np.asarray(compiled_gram.matrix(coregionalization))
 
 

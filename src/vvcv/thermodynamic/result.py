@@ -14,7 +14,9 @@ from .plot import plot_evidence
 from .quadrature import Rungs
 
 if TYPE_CHECKING:
-    import xarray as xr
+    from xarray import Dataset
+else:  # takes half a second to import
+    Dataset = Any
 
 
 class Comparison(NamedTuple):
@@ -67,7 +69,7 @@ class Evidence:
             "samples": np.array(self.sizes),
         }
 
-    def to_xarray(self) -> xr.Dataset:
+    def to_xarray(self) -> Dataset:
         """A labelled dataset with one row per temperature; the evidence and its errors are attributes."""
         import xarray as xr  # takes half a second, and a table does not need it
 
