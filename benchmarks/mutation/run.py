@@ -10,9 +10,11 @@ function, quickest first, until one fails. Survivors are written with the reason
 from __future__ import annotations
 
 import argparse
+import ast
 import json
 import os
 import resource
+import signal
 import sys
 import time
 import traceback
@@ -24,17 +26,18 @@ from pathlib import Path
 
 import numpy as np
 
+from .by_hand import MISTAKES, Mistake
 from .changes import Change, changed, described, places_of
 
 ROOT = Path(__file__).parents[2]
 ROOMS = ("linear_system", "estimation", "paper")
 
-#: Property tests and tests of processes, signals and memory take long and rarely see one line.
-LEFT_OUT = ("fuzz", "interrupt", "memory", "precision", "high_dimension")
+#: Tests of properties, of processes and of data that only must be refused take long and rarely see one line.
+LEFT_OUT = ("fuzz", "bad_input", "interrupt", "memory", "precision", "high_dimension", "invariance")
 
-#: Seconds that a single test may take to be among those asked, that all of one change may take, and until it counts as
-#: an endless loop (CPU time).
-SLOW, ENOUGH, ENDLESS = 4.0, 12.0, 90
+#: Seconds (of CPU) that a test may take to be among those asked, that all tests of one change may take, and after
+#: which it counts as an endless loop.
+SLOW, ENOUGH, ENDLESS = 5.0, 12.0, 60
 
 #: What is imported before the fork cannot have its asserts rewritten, and need not.
 QUIET = ("-W", "ignore::pytest.PytestAssertRewriteWarning")
@@ -57,12 +60,14 @@ def main() -> None:
     sources = {str(p.relative_to(ROOT)): p.read_text() for room in ROOMS for p in _files(room)}
     everything = [(path, index) for path, text in sources.items() for index in range(len(places_of(text)))]
     chosen = np.random.default_rng(given.seed).permutation(len(everything))[: given.sample]
+    by_hand = {mistake.what: _by_hand(mistake, sources[mistake.path], calls) for mistake in MISTAKES}
+    print(json.dumps(by_hand, indent=1), flush=True)
     outcomes = []
     for count, (path, index) in enumerate((everything[i] for i in sorted(chosen)), 1):
         change = described(path, sources[path], index)
-        outcomes.append((change, _outcome(change, sources[path], calls)))
+        outcomes.append((change, _outcome(path, change.where, changed(sources[path], index), calls)))
         print(f"{count}/{len(chosen)} {outcomes[-1][1]:8} {path}:{change.line} {change.after}", flush=True)
-    _write(given, len(everything), outcomes)
+    _write(given, len(everything), by_hand, outcomes)
 
 
 def _files(room: str) -> list[Path]:
@@ -80,9 +85,15 @@ def _calls() -> dict[str, dict]:
     return json.loads(kept.read_text())
 
 
-def _outcome(change: Change, source: str, calls: dict[str, dict]) -> str:
+def _by_hand(mistake: Mistake, source: str, calls: dict[str, dict]) -> str:
+    assert source.count(mistake.before) >= 1, f"{mistake.path} no longer says {mistake.before!r}"
+    tree = ast.parse(source.replace(mistake.before, mistake.after, 1))
+    return _outcome(mistake.path, mistake.where, tree, calls)
+
+
+def _outcome(path: str, where: str, tree: ast.Module, calls: dict[str, dict]) -> str:
     asked, seconds = [], 0.0
-    for test in _tests_of(change, calls):
+    for test in _tests_of(path, where, calls):
         seconds += calls[test]["seconds"]
         if asked and seconds > ENOUGH:
             break
@@ -92,19 +103,18 @@ def _outcome(change: Change, source: str, calls: dict[str, dict]) -> str:
 
     def run() -> int:
         resource.setrlimit(resource.RLIMIT_CPU, (ENDLESS, ENDLESS))
-        sys.meta_path.insert(0, _Changed(change, source))
+        sys.meta_path.insert(0, _Changed(path, tree))
         return _pytest(["-x", *asked])
 
     return "survived" if _in_fork(run) == 0 else "killed"
 
 
-def _tests_of(change: Change, calls: dict[str, dict]) -> list[str]:
+def _tests_of(path: str, where: str, calls: dict[str, dict]) -> list[str]:
     """Tests that call the function, or one around it, or else any of its file; quickest first."""
-    quick = [test for test in calls if calls[test]["seconds"] <= SLOW]
-    parts = change.where.removesuffix(".__init__").split(".")
+    parts = where.removesuffix(".__init__").split(".")
     for depth in range(len(parts), -1, -1):
-        name = f"{change.path}:{'.'.join(parts[:depth])}".removesuffix(".<locals>")
-        found = [test for test in quick if any(call.startswith(name) for call in calls[test]["calls"])]
+        name = f"{path}:{'.'.join(parts[:depth])}".removesuffix(".<locals>")
+        found = [test for test in calls if any(call.startswith(name) for call in calls[test]["calls"])]
         if found:
             return sorted(found, key=lambda test: calls[test]["seconds"])
     return []
@@ -131,15 +141,17 @@ def _pytest(arguments: list[str], *plugins) -> int:
     log = os.open(ROOT / "build" / "mutants.log", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     os.dup2(log, 1)
     os.dup2(log, 2)
-    return int(pytest.main(["-q", "-p", "no:cacheprovider", "-p", "no:xdist", *QUIET, *arguments], plugins=list(plugins)))
+    return int(
+        pytest.main(["-q", "-p", "no:cacheprovider", "-p", "no:xdist", *QUIET, *arguments], plugins=list(plugins))
+    )
 
 
 class _Changed(MetaPathFinder):
     """Finds the changed file in place of the one on disk."""
 
-    def __init__(self, change: Change, source: str) -> None:
-        self.path, self.code = ROOT / change.path, compile(changed(source, change.index), ROOT / change.path, "exec")
-        self.name = ".".join(Path(change.path).relative_to("src").with_suffix("").parts).removesuffix(".__init__")
+    def __init__(self, path: str, tree: ast.Module) -> None:
+        self.path, self.code = ROOT / path, compile(tree, ROOT / path, "exec")
+        self.name = ".".join(Path(path).relative_to("src").with_suffix("").parts).removesuffix(".__init__")
 
     def find_spec(self, fullname, path=None, target=None):
         if fullname != self.name:
@@ -157,27 +169,36 @@ class _Recorder:
         self.inside = tuple(str(ROOT / "src" / "vvcv" / room) for room in ROOMS)
 
     def pytest_runtest_protocol(self, item, nextitem):
-        calls: set[str] = set()
-
-        def note(frame, event, argument):
-            if event == "call" and frame.f_code.co_filename.startswith(self.inside):
-                path = Path(frame.f_code.co_filename).relative_to(ROOT)
-                calls.add(f"{path}:{frame.f_code.co_qualname}")
-
         from _pytest.runner import runtestprotocol
 
+        calls: set[tuple[str, str]] = set()
+
+        def note(frame, event, argument):
+            code = frame.f_code
+            if code.co_filename.startswith(self.inside):
+                calls.add((code.co_filename, code.co_qualname))
+
+        def too_slow(number, frame):
+            raise TimeoutError
+
+        signal.signal(signal.SIGPROF, too_slow)
+        signal.setitimer(signal.ITIMER_PROF, SLOW)
         began = time.process_time()
-        sys.setprofile(note)
-        runtestprotocol(item, nextitem=nextitem)
-        sys.setprofile(None)
-        self.tests[item.nodeid] = {"seconds": round(time.process_time() - began, 3), "calls": sorted(calls)}
+        sys.settrace(note)
+        reports = runtestprotocol(item, nextitem=nextitem, log=False)
+        sys.settrace(None)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        if all(report.passed for report in reports):
+            names = sorted(f"{Path(file).relative_to(ROOT)}:{name}" for file, name in calls)
+            self.tests[item.nodeid] = {"seconds": round(time.process_time() - began, 3), "calls": names}
+        print(item.nodeid, [report.outcome for report in reports], flush=True)
         return True
 
     def pytest_sessionfinish(self):
         self.out.write_text(json.dumps(self.tests, indent=0))
 
 
-def _write(given: argparse.Namespace, possible: int, outcomes: list[tuple[Change, str]]) -> None:
+def _write(given, possible: int, by_hand: dict[str, str], outcomes: list[tuple[Change, str]]) -> None:
     old = json.loads(given.out.read_text())["survivors"] if given.out.is_file() else []
     reasons = {(s["path"], s["before"], s["after"]): s["reason"] for s in old}
     lived = [(change, outcome) for change, outcome in outcomes if outcome != "killed"]
@@ -188,6 +209,7 @@ def _write(given: argparse.Namespace, possible: int, outcomes: list[tuple[Change
         "tried": len(outcomes),
         "killed": len(outcomes) - len(lived),
         "killed_of_room": {room: f"{found.count('killed')} of {len(found)}" for room, found in rooms.items()},
+        "by_hand": by_hand,
         "survivors": [
             {"path": c.path, "line": c.line, "before": c.before, "after": c.after, "outcome": outcome}
             | {"reason": reasons.get((c.path, c.before, c.after), "")}
