@@ -15,7 +15,7 @@ from ..kernels import Kernel, Own, Separable, Side, correlation
 from ..linear_system.design import Design, orthonormal_features
 from ..linear_system.mean_errors import Errors
 from ..linear_system.model import solve
-from ..stein import Ridge, SteinKernel, gram, polynomial_features, stein_terms, task_matrix, with_kernel
+from ..stein import Ridge, SteinKernel, gram, polynomial_features, task_matrix, with_kernel
 from ..tuning.search import Found
 from .plain import effective_size
 
@@ -74,7 +74,7 @@ class KernelFit:
             weights, freedom = self.solution.weights, self.design.size - self.design.columns.shape[1]
             return self.design.values.T @ weights / max(freedom, 1)
         total = np.zeros((len(self.members),) * 2)
-        for term in stein_terms(self.found.model.kernel):
+        for term in self.found.model.kernel.terms:
             total += _task_part(term, self.design)
         return total
 

@@ -16,9 +16,11 @@ from ..runtime.precision import float64, without_warnings
 from ..runtime.threads import threads_for
 from ..tuning.interrupt import interruptible
 from ..tuning.starts import CANDIDATES, FAMILIES
+from .control_variate import ControlVariate
 from .diagnosis import Diagnosis, OnAlarm
 from .ladder import METHODS, Ladder, RefusedError
-from .result import ControlVariate, Estimate, MonteCarlo, Promise
+from .numbers import MonteCarlo, Promise
+from .result import Estimate
 from .weights import Answer, combine, weigh
 
 KernelChoice = str | Kernel | Callable[..., Any] | Sequence[str] | None

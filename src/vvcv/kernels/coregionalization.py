@@ -80,7 +80,11 @@ class Fixed(Coregionalization):
 
 
 class Diagonal(Coregionalization):
-    """B = diag(v): no transfer between tasks, one variance each."""
+    """B = diag(v): no transfer between tasks, one variance each.
+
+    >>> Diagonal([4.0, 9.0]).matrix().round(4).tolist()
+    [[4.0, 0.0], [0.0, 9.0]]
+    """
 
     log_variance: Float[Array, " T"]
 
@@ -99,7 +103,11 @@ class Diagonal(Coregionalization):
 
 
 class Full(Coregionalization):
-    """B = L L' with L lower triangular and exponential diagonal (paper, section 4)."""
+    """B = L L' with L lower triangular and exponential diagonal (paper, section 4).
+
+    >>> Full([[4.0, 2.0], [2.0, 2.0]]).loadings().round(4).tolist()
+    [[2.0, 0.0], [1.0, 1.0]]
+    """
 
     log_diagonal: Float[Array, " T"]
     below: Float[Any, " T*(T-1)/2"]
@@ -164,7 +172,11 @@ class Blocks(Coregionalization):
 
 
 class LowRank(Coregionalization):
-    """B = U U' + diag(v) with U of few columns: for many tasks."""
+    """B = U U' + diag(v) with U of few columns: for many tasks.
+
+    >>> LowRank([[1.0], [2.0]], [1.0, 1.0]).matrix().round(4).tolist()
+    [[2.0, 2.0], [2.0, 5.0]]
+    """
 
     factor: Float[Any, "T rank"]
     log_variance: Float[Array, " T"]
@@ -189,7 +201,13 @@ class LowRank(Coregionalization):
 
 
 class Descriptors(Coregionalization):
-    """B_tt' = a_t a_t' kappa(tau_t, tau_t'): a kernel over what describes the tasks (temperature, time, fidelity)."""
+    """B_tt' = a_t a_t' kappa(tau_t, tau_t'): a kernel over what describes the tasks (temperature, time, fidelity).
+
+    >>> from vvcv.kernels import SquaredExponential
+    >>> np.asarray(Descriptors([0.0, 1.0], SquaredExponential(), nugget=0.5).matrix(), dtype=float).round(4)
+    array([[1.5   , 0.6065],
+           [0.6065, 1.5   ]])
+    """
 
     kernel: Kernel
     log_amplitude: Float[Array, " T"]
@@ -219,15 +237,29 @@ class Descriptors(Coregionalization):
         return jnp.linalg.cholesky(self.matrix())
 
     def matrix(self) -> Float[Array, "T T"]:
-        tau = jnp.asarray(self.descriptors)
-        kappa = jax.vmap(lambda a: jax.vmap(lambda b: self.kernel(a, b))(tau))(tau)
-        amplitude = jnp.exp(self.log_amplitude)
-        # The nugget is a parameter of the model (part of each task that neighbours do not share), not a jitter.
-        return amplitude[:, None] * (kappa + jnp.exp(self.log_nugget) * jnp.eye(len(tau))) * amplitude[None, :]
+        alike, amplitude = (
+            likeness(self.kernel, self.log_nugget, jnp.asarray(self.descriptors)),
+            jnp.exp(self.log_amplitude),
+        )
+        return amplitude[:, None] * alike * amplitude[None, :]
+
+
+def likeness(kernel: Kernel, log_nugget: Float[Array, ""], tau: Float[Array, "T k"]) -> Float[Array, "T T"]:
+    """kappa(tau_t, tau_t') plus a nugget on the diagonal: how alike tasks are that descriptors tau tell apart.
+
+    The nugget is a parameter of the model, the part of each task that neighbours do not share, not a jitter.
+    """
+    kappa = jax.vmap(lambda a: jax.vmap(lambda b: kernel(a, b))(tau))(tau)
+    return kappa + jnp.exp(log_nugget) * jnp.eye(len(tau))
 
 
 def correlation(matrix: Float[np.ndarray, "T T"]) -> Float[np.ndarray, "T T"]:
-    """The correlation matrix of a covariance; tasks with zero variance correlate only with themselves."""
+    """The correlation matrix of a covariance; tasks with zero variance correlate only with themselves.
+
+    >>> correlation(np.array([[4.0, 1.0], [1.0, 1.0]]))
+    array([[1. , 0.5],
+           [0.5, 1. ]])
+    """
     scale = np.sqrt(np.maximum(np.diag(matrix), 0.0))
     safe = np.where(scale > 0, scale, 1.0)
     result = matrix / safe[:, None] / safe[None, :]

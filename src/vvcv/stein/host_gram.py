@@ -22,8 +22,8 @@ MOST_ROWS = 2048
 #: Entries of a strip: a few arrays of this size stay in the processor's cache, and few strips are few calls.
 STRIP_ENTRIES = 32_768
 
-#: How the strips of each family are formed, and the rows up to which what they were formed of is kept for the gradient:
-#: two arrays of the matrix's size for the first, eight for the second.
+#: How the strips of each family are formed (a subclass may be another kernel), and the rows up to which what they were
+#: formed of is kept for the gradient: two arrays of the matrix's size for the first, eight for the second.
 FORMS: dict[type, tuple[Any, int]] = {SquaredExponential: (ExponentialStrip, 2048), Matern: (RadialStrip, 512)}
 
 Pull = Callable[[np.ndarray], list[np.ndarray]]
