@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from threading import Timer
 from typing import TypeVar
 
@@ -12,6 +13,13 @@ T = TypeVar("T")
 
 #: `step(count, word)`: so many more are done, and perhaps what comes next.
 Step = Callable[..., None]
+
+
+def _silent(count: int = 1, word: str = "") -> None:
+    """Nobody watches."""
+
+
+_STEP: ContextVar[Step] = ContextVar("step", default=_silent)
 
 #: Seconds of patience: what is over sooner shows no bar.
 PATIENCE = 2.0
@@ -44,6 +52,29 @@ def progress_bar(what: str, total: int, shown: bool | None = None) -> Iterator[S
         bar.stop()
 
 
+@contextmanager
+def ticking(step: Step) -> Iterator[None]:
+    """A block in which `tick` and `announce` go to a bar."""
+    token = _STEP.set(step)
+    try:
+        yield
+    finally:
+        _STEP.reset(token)
+
+
+def tick() -> None:
+    """One more step of whatever bar is there is done."""
+    _STEP.get()(1)
+
+
+def announce(word: str) -> None:
+    """Say on whatever bar is there what comes next.
+
+    >>> announce("nobody watches")
+    """
+    _STEP.get()(0, word)
+
+
 def tracked(items: Iterable[T], total: int, what: str, size: Callable[[T], int] = lambda _: 1) -> Iterator[T]:
     """The items one by one, with a bar counting their `size` up to `total`.
 
@@ -54,10 +85,6 @@ def tracked(items: Iterable[T], total: int, what: str, size: Callable[[T], int] 
         for item in items:
             yield item
             step(size(item))
-
-
-def _silent(count: int = 1, word: str = "") -> None:
-    """Nobody watches."""
 
 
 def _bar():

@@ -24,6 +24,7 @@ from ..linear_system.mean_errors import Errors
 from ..linear_system.model import Criterion, Model, criterion_and_gradient, solve
 from ..runtime.threads import one_thread
 from .attempts import those_that_work
+from .interrupt import stop_requested
 from .parameters import Parameters
 from .starts import CANDIDATES, change_family, with_parts, without_noise
 from .tune import Tuned, tune
@@ -103,7 +104,9 @@ def search(
     if designs[best.system].size == coarse[best.system].size:
         return [*alone, *with_polynomials]
     pair = [best, *with_polynomials]
-    for rows, evaluations in zip((MORE_ROWS, designs[best.system].size), ROWS_RACE, strict=True):
+    for rows, evaluations in (
+        () if stop_requested() else zip((MORE_ROWS, designs[best.system].size), ROWS_RACE, strict=True)
+    ):
         on_more = (partial(refit, f, designs[f.system].thinned(rows), f.model, criterion, evaluations) for f in pair)
         pair = _not_far_behind(those_that_work(on_more, at_once=True), designs)
     return pair
@@ -115,7 +118,7 @@ def _on_coarse_rows(
     """A model of each family that can keep up, and the best with polynomial parts."""
     looks = sorted(those_that_work(_looks(coarse, start, families[0], criterion), at_once=True), key=_merit)
     alone = [_richer(coarse, [look for look in looks if not look.model.log_parts.size], criterion)]
-    for family in families[1:]:
+    for family in () if stop_requested() else families[1:]:
         last = alone[-1]
         # What a smooth family takes for noise may be the shape of a rough one: it starts without.
         start_model = without_noise(change_family(last.model, family))
@@ -166,6 +169,8 @@ def race(
     if not found:
         return []
     best = min(found, key=_merit)
+    if stop_requested():
+        return [best]
     further = partial(refit, best, designs[best.system], best.model, criterion, more)
     return [min([best, *those_that_work([further], required=False)], key=_merit)]
 
@@ -197,7 +202,7 @@ def _richer(designs: Mapping[Any, Design], looks: list[Found], criterion: Criter
 def _with_parts(designs: Mapping[Any, Design], looks: list[Found], best: Found, criterion: Criterion) -> list[Found]:
     """Polynomial parts: beside the best kernel, small at first; and as large as the kernel from the start."""
     design = designs[best.system]
-    if design.ridge is None:
+    if design.ridge is None or stop_requested():
         return []
     beside = partial(refit, best, design, with_parts(best.model, design, small=True), criterion)
     large = next((look for look in looks if look.model.log_parts.size), None)
