@@ -5,7 +5,8 @@
 Every replication draws 1,000 points once and estimates from the first 40, 80, 150, 400 and all of them; tasks are
 E[x_1 x_2] (x_1^2 in one dimension) and E[exp(-x_1^2 / 8) + sin(x_d)]. The error of a size is the mean over
 replications and tasks of |estimate - exact| in units of the integrand's standard deviation, and errors below 1e-9 of
-it count as 1e-9. Bar: it grows by at most 1.3 from one size to the next. Tuned on seeds from 20000, reported from 50000.
+it count as 1e-9. Bar: it grows by at most 1.3 from one size to the next.
+Tuned on seeds from 20000, reported from 50000.
 """
 
 from __future__ import annotations
@@ -116,9 +117,7 @@ def summary(found: dict[tuple[str, str], Lines], case: str, method: str) -> dict
     """Mean errors of each size, and the worst growth from one to the next with its standard error (delta method)."""
     largest = found[f"{case}|{SIZES[-1]}", method]
     unit = np.median([line["plain_std_error"] for line in largest], axis=0) * np.sqrt(SIZES[-1])
-    errors = np.array(
-        [[np.mean(np.abs(line["error"]) / unit) for line in found[f"{case}|{n}", method]] for n in SIZES]
-    )
+    errors = np.array([[np.mean(np.abs(line["error"]) / unit) for line in found[f"{case}|{n}", method]] for n in SIZES])
     mean = np.maximum(errors.mean(axis=1), ROUNDING)
     growth = mean[1:] / mean[:-1]
     worst = int(np.argmax(growth))

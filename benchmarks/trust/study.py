@@ -98,7 +98,6 @@ def measured(
 
 def _line(estimate: vvcv.Estimate, exact: np.ndarray) -> dict:
     low, high = estimate.interval(0.95)
-    codes = [] if estimate.check is None else [f.code for f in estimate.check if f.severity in ("warning", "error")]
     return {
         "method": estimate.method,
         "error": (estimate.mean - exact).tolist(),
@@ -107,10 +106,15 @@ def _line(estimate: vvcv.Estimate, exact: np.ndarray) -> dict:
         "high": (high - exact).tolist(),
         "plain": (estimate.monte_carlo.mean - exact).tolist(),
         "plain_std_error": estimate.monte_carlo.std_error.tolist(),
-        "alarms": codes,
+        "alarms": loud(estimate.check or ()),
         "rungs": list(estimate.methods),
         "seconds": estimate.seconds,
     }
+
+
+def loud(findings: Iterable) -> list[str]:
+    """Codes of the findings that are warnings or errors."""
+    return [finding.code for finding in findings if finding.severity in ("warning", "error")]
 
 
 def grouped(lines: Lines) -> dict[tuple[str, str], Lines]:
