@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy import stats
-from study import Column, Lines, chosen, collect, grouped, measured, options, record, show
+from study import Column, Lines, chosen, collect, grouped, measured, only, options, record, show
 
 import vvcv
 from problems import separate
@@ -138,14 +138,14 @@ def runge_kutta(contact, recovery, log_start, steps: int = 40, days: float = 30.
 
 def _pair(models: dict, given, runs: dict[str, int]) -> Pair:
     """Runs at points of their own; means by quadrature over normal coordinates of the inputs."""
-    z, mass = _normal_nodes()
+    z, mass = _normal_nodes(panels=100 if len(given.marginals) == 2 else 8)
     grid = np.meshgrid(*[marginal.from_normal(z) for marginal in given.marginals.values()], indexing="ij")
     weights = functools.reduce(np.multiply.outer, [mass] * len(grid))
     exact = [float(np.sum(weights * f(**dict(zip(given.marginals, grid, strict=True))))) for f in models.values()]
     return Pair(lambda seed: run_models(models, given, runs, store=None, seed=seed), np.array(exact))
 
 
-def _normal_nodes(panels: int = 8, order: int = 5, end: float = 7.0) -> tuple[np.ndarray, np.ndarray]:
+def _normal_nodes(panels: int, order: int = 5, end: float = 7.0) -> tuple[np.ndarray, np.ndarray]:
     """Gauss-Legendre panels under the normal density, for functions that are smooth but no polynomials."""
     nodes, weights = np.polynomial.legendre.leggauss(order)
     edges = np.linspace(-end, end, panels + 1)
@@ -157,9 +157,7 @@ def _normal_nodes(panels: int = 8, order: int = 5, end: float = 7.0) -> tuple[np
 def replicate(case: str, seed: int, methods: list[str]) -> Lines:
     """One data set, the tasks that count."""
     pair = cases()[case]
-    lines = measured(case, seed, pair.draw(seed), pair.exact, methods)
-    per_task = ("error", "std_error", "low", "high", "plain", "plain_std_error", "rungs")
-    return [line | {key: [line[key][i] for i in pair.counted] for key in per_task} for line in lines]
+    return only(measured(case, seed, pair.draw(seed), pair.exact, methods), pair.counted)
 
 
 def summary(lines: Lines, bar: float) -> dict:

@@ -112,6 +112,12 @@ def _line(estimate: vvcv.Estimate, exact: np.ndarray) -> dict:
     }
 
 
+def only(lines: Lines, tasks: Sequence[int]) -> Lines:
+    """The lines with these tasks alone."""
+    per_task = ("error", "std_error", "low", "high", "plain", "plain_std_error", "rungs")
+    return [line | {key: [line[key][t] for t in tasks] for key in per_task} for line in lines]
+
+
 def loud(findings: Iterable) -> list[str]:
     """Codes of the findings that are warnings or errors."""
     return [finding.code for finding in findings if finding.severity in ("warning", "error")]
