@@ -9,6 +9,7 @@ and interval ends in a line are relative to the exact means, one for each task:
 from __future__ import annotations
 
 import argparse
+import functools
 import json
 import multiprocessing
 import os
@@ -68,21 +69,20 @@ def collect(replicate: Replicate, names: list[str], given: argparse.Namespace) -
     for threads in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ[threads] = "1"  # one process for each core
     seeds = range(given.first_seed, given.first_seed + given.replications)
-    started, lines = time.perf_counter(), []
+    started, lines = time.time(), []
+    one = functools.partial(_until, started + given.seconds, replicate)
     spawn = multiprocessing.get_context("spawn")  # a forked process must not use JAX
     with ProcessPoolExecutor(given.jobs, mp_context=spawn) as pool:
-        futures = [pool.submit(replicate, name, seed, given.methods) for seed in seeds for name in names]
+        futures = [pool.submit(one, name, seed, given.methods) for seed in seeds for name in names]
         for done, future in enumerate(as_completed(futures), start=1):
-            if future.cancelled():
-                continue
             lines += future.result()
-            took = time.perf_counter() - started
             if done % max(len(futures) // 20, 1) == 0:
-                print(f"{done} of {len(futures)} replications, {took:.0f} s", file=sys.stderr, flush=True)
-            if took > given.seconds:
-                for waiting in futures:
-                    waiting.cancel()
+                print(f"{done} of {len(futures)}, {time.time() - started:.0f} s", file=sys.stderr, flush=True)
     return lines
+
+
+def _until(deadline: float, replicate: Replicate, name: str, seed: int, methods: list[str]) -> Lines:
+    return [] if time.time() > deadline else replicate(name, seed, methods)
 
 
 def measured(
