@@ -7,7 +7,7 @@
     logistics   independent logistic variables  (30, 200)
     correlated  N(0, C), C_ij = .6^|i - j|      as for normal
 
-Integrands, each a case of its own: square x_1^2, squares |x|^2 / d, sum x_1^2 + x_2 / 2, curve exp(x_1 / 2) + sin(x_2)
+Integrands, each a case of its own: square x_1^2, squares |x|^2 / d, sum x_1^2 + x_2 / 2, curve exp(x_1 / 5) + sin(x_2)
 (additive), product x_1 x_2. The posterior's tasks are means and squares of all coefficients, n = 100 and 1,000.
 `lasso` are quadratic control variates with a lasso penalty (`lasso.py`), on the first `--lasso` seeds.
 
@@ -78,10 +78,10 @@ def cases() -> dict[str, Case]:
         covariance = 0.6 ** np.abs(np.subtract.outer(np.arange(d), np.arange(d)))
         correlated = Gaussian((0.0,) * d, tuple(map(tuple, covariance.tolist())))
         for label, target, link in (("normal", Gaussian.standard(d), 0.0), ("correlated", correlated, 0.6)):
-            for name, (f, exact, additive) in integrands(1.0, link, np.exp(1 / 8)).items():
+            for name, (f, exact, additive) in integrands(1.0, link, np.exp(1 / 50)).items():
                 bar = 100.0 if additive and label == "normal" else 1 / HARM
                 found[f"{label}, d = {d}, n = {n}, {name}"] = Case(target, n, f, np.array([exact]), bar)
-    for name, (f, exact, additive) in integrands(np.pi**2 / 3, 0.0, np.pi / 2).items():
+    for name, (f, exact, additive) in integrands(np.pi**2 / 3, 0.0, np.pi / 5 / np.sin(np.pi / 5)).items():
         bar = 100.0 if additive else 1 / HARM
         found[f"logistics, d = 30, n = 200, {name}"] = Case(Logistics(30), 200, f, np.array([exact]), bar)
     for n, bar in ((100, 5.0), (1000, 15.0)):
@@ -91,12 +91,12 @@ def cases() -> dict[str, Case]:
 
 
 def integrands(variance: float, link: float, growth: float) -> dict[str, tuple[Callable, float, bool]]:
-    """Each with its mean, given the variance of a coordinate, x_1's covariance with x_2, E exp(x_1 / 2); additive?"""
+    """Each with its mean, given the variance of a coordinate, x_1's covariance with x_2, E exp(x_1 / 5); additive?"""
     return {
         "square": (lambda x: x[:, 0] ** 2, variance, True),
         "squares": (lambda x: np.mean(x**2, axis=1), variance, True),
         "sum": (lambda x: x[:, 0] ** 2 + x[:, 1] / 2, variance, True),
-        "curve": (lambda x: np.exp(x[:, 0] / 2) + np.sin(x[:, 1]), growth, True),
+        "curve": (lambda x: np.exp(x[:, 0] / 5) + np.sin(x[:, 1]), growth, True),
         "product": (lambda x: x[:, 0] * x[:, 1], link, False),
     }
 

@@ -176,7 +176,8 @@ def main() -> None:
                 results[jobs[job]]["found"] += job.result()["found"]
     rows = compared(results, names, variants)
     show("rounding", rows, COLUMNS)
-    record(given, processor=known, rows=rows)
+    failures = [(*key, run["failed"]) for key, result in results.items() for run in result["found"] if "failed" in run]
+    record(given, processor=known, rows=rows, failures=failures)
 
 
 if __name__ == "__main__":
