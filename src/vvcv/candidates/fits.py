@@ -101,7 +101,9 @@ class KernelFit:
         return self._scale * np.maximum(jackknife, errors.model * np.maximum(errors.z, 1.0))
 
     def _inefficiency(self, member: int) -> float:
-        """n / effective n of what each row moves the mean by, in the order in which a task's rows were drawn."""
+        """n / effective n of what each row moves the mean by, in the order drawn; one where blocks are left out."""
+        if self.design.block is not None:
+            return 1.0
         distinct, task = self.prepared.distinct[self.members[member]], self.prepared.tasks[self.members[member]]
         move = (self.move(member) / distinct.multiplicity)[distinct.row]
         return max(1.0, task.size / effective_size(move, task.chains))
@@ -140,7 +142,8 @@ class KernelFit:
         """Degrees of freedom a task's values have left after its columns: the smallest of any task."""
         design = self.design
         columns = design.columns.shape[1] // design.tasks
-        return max(int(np.bincount(design.side.task).min()) - columns, 1)
+        rows = int(np.bincount(design.side.task).min()) - columns
+        return max(rows if design.folds is None else min(rows, len(design.folds) - 1), 1)
 
     def variate(
         self, points: Float[np.ndarray, "k d"], scores: Float[np.ndarray, "k d"], member: int
@@ -184,7 +187,8 @@ def build_design(
     )
     stacked = np.column_stack(values) if pooled else np.concatenate(values)
     ridge = ridge_of(prepared, members, rows[0].points, rows[0].scores, Ridge.of) if len(rows) == 1 else None
-    return Design.build(side, stacked, np.concatenate([r.multiplicity for r in rows]), len(rows), degree, ridge)
+    multiplicity, block = np.concatenate([r.multiplicity for r in rows]), prepared.blocks(members)
+    return Design.build(side, stacked, multiplicity, len(rows), degree, ridge, block)
 
 
 def ridge_of(

@@ -9,10 +9,13 @@ that disagree count for less. References: Geyer (1992); Vehtari et al. (2021).
 from __future__ import annotations
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 #: Chains shorter than this say nothing about their autocorrelation.
 SHORTEST = 4
+
+#: Blocks of neighbouring draws that a sample is at least divided into: fewer would say nothing of their variance.
+FEWEST_BLOCKS = 8
 
 #: Rounds in which the variance of a single chain's mean is put back into its autocovariances; it settles within these.
 ROUNDS = 3
@@ -27,6 +30,19 @@ def effective_size(values: Float[np.ndarray, " n"], chains: tuple[int, int] | No
     if chains is None or chains[1] < SHORTEST:
         return float(values.size)
     return values.size / max(float(_times(values[:, None], chains)[0]), 1.0 / np.log10(max(values.size, 10)))
+
+
+def blocks(time: float, chains: tuple[int, int]) -> Int[np.ndarray, " n"]:
+    """Which block of neighbours each draw belongs to: twice the correlation time long, and no fewer than FEWEST in all.
+
+    >>> blocks(1.9, (2, 40)).reshape(2, 40)[:, :9]
+    array([[ 0,  0,  0,  0,  1,  1,  1,  1,  2],
+           [10, 10, 10, 10, 11, 11, 11, 11, 12]])
+    """
+    count, draws = chains
+    length = int(max(1, min(np.ceil(2 * time), count * draws // FEWEST_BLOCKS)))
+    in_chain = np.arange(draws) // length
+    return (np.arange(count)[:, None] * (in_chain[-1] + 1) + in_chain).ravel()
 
 
 def effective_sizes(series: Float[np.ndarray, "n k"], chains: tuple[int, int] | None) -> Float[np.ndarray, " k"]:

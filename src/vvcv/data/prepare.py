@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
+from .chains import blocks, effective_size
 from .duplicates import Distinct, merge_duplicates
 from .standardize import Coordinates, CoordinateSystem, can_whiten, covariance_from_scores
 from .task import Tasks
@@ -31,6 +32,9 @@ def rounded(array: Float[np.ndarray, "..."]) -> Float[np.ndarray, "..."]:
     """
     return np.round(np.asarray(array) / QUANTUM) * QUANTUM
 
+
+#: Correlation time of values from which on a draw's neighbours in its chain predict it better than others do.
+CORRELATED = 1.5
 
 #: Points for every dimension from which a sample covariance is known as well as a regression on scores knows it.
 MANY_POINTS = 10
@@ -100,6 +104,28 @@ class Prepared:
         weights = [self.distinct[t].multiplicity / self.distinct[t].multiplicity.sum() for t in sources]
         covariance = self._covariance_from_scores(members) if system == "precision" else None
         return Coordinates.fit(points, system, np.concatenate(weights), covariance)
+
+    def blocks(self, members: tuple[int, ...]) -> Int[np.ndarray, " N"] | None:
+        """Which block of neighbouring draws each distinct row of tasks belongs to; none where draws are independent.
+
+        Tasks on the same points have blocks as long as the slowest of them needs.
+        """
+        times = {t: self._correlation_time(t) for t in members}
+        if max(times.values()) < CORRELATED:
+            return None
+        longest = max(times.values())
+        found, start = [], 0
+        for t in self._sources(members):
+            chains = self.tasks[t].chains or (self.tasks[t].size, 1)
+            block = blocks(longest if self.tasks.share_points else times[t], chains)
+            first = np.unique(self.distinct[t].row, return_index=True)[1]
+            found.append(start + block[first])
+            start += block[-1] + 1
+        return np.concatenate(found)
+
+    def _correlation_time(self, task: int) -> float:
+        given = self.tasks[task]
+        return given.size / effective_size(given.values, given.chains)
 
     def _sources(self, members: tuple[int, ...]) -> tuple[int, ...]:
         """The tasks whose rows differ: all, or one of those that share their points."""

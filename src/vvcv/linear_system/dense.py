@@ -85,13 +85,16 @@ class DenseSystem:
     def leave_rows_out(self, folds: Iterable[Int[np.ndarray, " k"]]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Residuals and their covariance, of each fold of rows predicted from all others: (P_SS)^-1 (P y)_S, (P_SS)^-1.
 
+        Rows of a fold come sorted.
+
         >>> system = DenseSystem(np.eye(4), np.ones((4, 1)), np.array([1.0, 3.0, 2.0, 2.0]))
         >>> [residual.round(6).tolist() for residual, _ in system.leave_rows_out([np.array([0, 1])])]
         [[-1.0, 1.0]]
         """
-        projection = self._projection()
-        for rows in folds:
-            covariance = np.linalg.inv(projection[np.ix_(rows, rows)])
+        for rows in map(np.sort, folds):
+            lower = np.tril(self._inverse[np.ix_(rows, rows)])
+            reduced = self._reducer[rows]
+            covariance = np.linalg.inv(lower + np.tril(lower, -1).T - reduced @ reduced.T)
             yield covariance @ self.weights[rows], covariance
 
     def leave_one_out_likelihood(self) -> float:

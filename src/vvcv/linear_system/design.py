@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from scipy.linalg import qr, solve_triangular
 
 from ..data import rounded
@@ -23,6 +23,7 @@ from ..stein import Gram, Ridge, polynomial_features
 class Design:
     """Rows of all tasks, sorted by task.
 
+    Rows of Markov chains come in blocks of neighbours, which predict each other too well: they are left out together.
     Multiplicities count relative to their mean in each task, so that doubling a whole data set changes nothing.
     """
 
@@ -32,6 +33,7 @@ class Design:
     columns: Float[np.ndarray, "N q"]
     tasks: int
     ridge: Ridge | None = None
+    block: Int[np.ndarray, " N"] | None = None
 
     @classmethod
     def build(
@@ -42,10 +44,11 @@ class Design:
         tasks: int,
         degree: int = 0,
         ridge: Ridge | None = None,
+        block: np.ndarray | None = None,
     ) -> Design:
         """A design with task indicators and, for degree > 0, semi-exact polynomial columns for every task."""
         indicators = (side.task[:, None] == np.arange(tasks)[None, :]).astype(float)
-        design = cls(side, values, multiplicity, indicators, tasks, ridge)
+        design = cls(side, values, multiplicity, indicators, tasks, ridge, block)
         return design.with_polynomials(degree) if degree else design
 
     @property
@@ -76,6 +79,14 @@ class Design:
         counts = np.bincount(self.side.task, minlength=self.tasks)
         mean = np.bincount(self.side.task, weights=self.multiplicity, minlength=self.tasks) / counts
         return mean[self.side.task] / self.multiplicity
+
+    @cached_property
+    def folds(self) -> list[Int[np.ndarray, " k"]] | None:
+        """The rows of each block; none where rows are independent."""
+        if self.block is None:
+            return None
+        order = np.argsort(self.block, kind="stable")
+        return np.split(order, np.flatnonzero(np.diff(self.block[order])) + 1)
 
     def rows(self, task: int) -> np.ndarray:
         """Indices of the rows of one task."""
@@ -112,6 +123,7 @@ class Design:
             multiplicity=self.multiplicity[rows],
             columns=self.columns[rows],
             ridge=None if self.ridge is None else self.ridge.take(rows),
+            block=None if self.block is None else self.block[rows],
         )
 
     def rounded(self) -> Design:

@@ -8,6 +8,7 @@ With r_i the residual of value i predicted from all others, v_i its variance und
     move_ti    = c_ti r_i                                what the mean would move by, value i replaced by its prediction
     jackknife_t = sqrt(sum_i move_ti^2)
 
+Of Markov chains blocks of neighbours are left out together, and the jackknife sums their moves before it squares them.
 The k parameters were tuned on the same N values, which no residual knows: errors of the mean pay exp(k/N) (Akaike).
 """
 
@@ -37,7 +38,7 @@ class Errors:
     @classmethod
     def of(cls, system: DenseSystem, design: Design, tuned: int) -> Errors:
         """Errors of a solved system, of which `tuned` parameters were chosen on its values."""
-        residual, variance = system.leave_one_out()
+        residual, variance = system.leave_one_out() if design.folds is None else _blocks_out(system, design.folds)
         shared = residual.ndim == 2
         model = np.diag(system.covariance)[: 1 if shared else design.tasks]
         move = system.influence[0] * residual.T if shared else system.influence[: design.tasks] * residual
@@ -46,7 +47,7 @@ class Errors:
             model=hidden * np.sqrt(model),
             z=np.sqrt(design.task_means(residual**2 / variance)),
             left_out=np.sqrt(design.task_means(residual**2)),
-            jackknife=hidden * np.sqrt(np.sum(move**2, axis=1)),
+            jackknife=hidden * np.sqrt(np.sum(_together(move, design.folds) ** 2, axis=1)),
             residual=residual,
             move=move,
         )
@@ -55,3 +56,19 @@ class Errors:
     def merit(self) -> Float[np.ndarray, " T"]:
         """By what fits are compared: the model's error as corrected by z, and the left-out residuals."""
         return merit_of(self.model * self.z, self.left_out)
+
+
+def _blocks_out(system: DenseSystem, folds: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """Residual and variance of each value predicted without its block."""
+    residual, variance = np.empty_like(system.weights), np.empty_like(system.weights)
+    for rows, (off, covariance) in zip(folds, system.leave_rows_out(folds), strict=True):
+        residual[rows] = off
+        variance[rows] = np.diag(covariance).reshape(-1, *[1] * (off.ndim - 1))
+    return residual, variance
+
+
+def _together(move: Float[np.ndarray, "T N"], folds: list[np.ndarray] | None) -> Float[np.ndarray, "T b"]:
+    """What the means move by when each block, or each value, is replaced by its prediction."""
+    if folds is None:
+        return move
+    return np.column_stack([move[:, rows].sum(axis=1) for rows in folds])
