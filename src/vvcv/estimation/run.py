@@ -12,6 +12,7 @@ from ..candidates.kernel import Options
 from ..data import Prepared, Task, Tasks, as_tasks, require
 from ..kernels import Kernel, as_kernel
 from ..linear_system.model import Criterion
+from ..runtime.device import Device, placed
 from ..runtime.precision import float64, without_warnings
 from ..runtime.threads import threads_for
 from ..tuning.interrupt import interruptible
@@ -34,6 +35,7 @@ def estimate(
     check: bool = True,
     on_alarm: OnAlarm = "warn",
     on_interrupt: Literal["raise", "best"] = "raise",
+    device: Device = None,
 ) -> Estimate:
     """Estimate the expectations of all tasks by control variates (paper, eq. 8 solved exactly), with error bars.
 
@@ -45,7 +47,8 @@ def estimate(
     The data are checked before any fit (`vvcv.check`; `check=False` leaves it out). Alarms are a Python warning,
     `vvcv.AlarmWarning`, and stand under the table; `on_alarm="raise"` makes them an error, "ignore" drops the warning.
     With `on_interrupt="best"`, Ctrl-C ends the tuning and the best models so far give the answer; a second Ctrl-C
-    interrupts.
+    interrupts. Large linear systems are solved on JAX's default device where that is a GPU, or on `device`: "gpu", a
+    device of JAX's, or "cpu", which is LAPACK.
 
     >>> rng = np.random.default_rng(0)
     >>> x = rng.normal(size=(30, 1))
@@ -54,7 +57,8 @@ def estimate(
     True
     """
     options: dict[str, Any] = {"kernel": kernel, "criterion": criterion, "order": order}
-    return compare(tasks, (method,), **options, check=check, on_alarm=on_alarm, on_interrupt=on_interrupt)[method]
+    options |= {"check": check, "on_alarm": on_alarm, "on_interrupt": on_interrupt, "device": device}
+    return compare(tasks, (method,), **options)[method]
 
 
 @float64
@@ -69,6 +73,7 @@ def compare(
     on_alarm: OnAlarm = "warn",
     on_interrupt: Literal["raise", "best"] = "raise",
     refused: Literal["raise", "skip"] = "raise",
+    device: Device = None,
 ) -> dict[str, Estimate]:
     """Estimates of the same tasks by several methods, each of which starts from what the earlier ones found.
 
@@ -97,7 +102,7 @@ def compare(
     diagnosis.announce(tasks, on_alarm)
     rows = max(tasks.sizes) if tasks.share_points else sum(tasks.sizes)
     keep_best = on_interrupt == "best"
-    with threads_for(rows), without_warnings(), interruptible(keep_best=keep_best) as interruption:
+    with placed(device), threads_for(rows), without_warnings(), interruptible(keep_best=keep_best) as interruption:
         estimates = _climb_all(ladder, methods, refused)
     return diagnosis.attached(estimates, interruption.stopped_early)
 

@@ -18,9 +18,9 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float
 
-from .dense import DenseSystem
 from .design import Design
 from .merit import merit_of
+from .system import System
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Errors:
     move: Float[np.ndarray, "T N"]
 
     @classmethod
-    def of(cls, system: DenseSystem, design: Design, tuned: int) -> Errors:
+    def of(cls, system: System, design: Design, tuned: int) -> Errors:
         """Errors of a solved system, of which `tuned` parameters were chosen on its values."""
         residual, variance = system.leave_one_out()
         shared = residual.ndim == 2

@@ -1,0 +1,132 @@
+"""Linear algebra of one large positive definite matrix on a device, in its own memory: matrix products of blocks.
+
+    W = L L',   X = L^-1 = [[X_1, 0], [-X_2 L_21 X_1, X_2]],   W^-1 = X'X
+
+Every result takes the memory of what it was made from (given up by the caller), and blocks that are zero are left out,
+so that factor, triangle and inverse cost about N^3 / 3 each. Rows must be a multiple of the block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.lax import dynamic_slice_in_dim, dynamic_update_slice_in_dim
+from jaxtyping import Array, Float
+
+#: Rows of a block, large enough that products of blocks run at full speed.
+BLOCK = 1024
+
+#: Rows of the triangles that are solved directly, all at once.
+LEAF = 128
+
+#: Parts into which a product with a triangle is cut, to leave out most of what is zero.
+PARTS = 4
+
+
+def padded_size(rows: int) -> int:
+    """The least size of a matrix here that has room for so many rows: few sizes, so few compilations.
+
+    >>> padded_size(1000), padded_size(2500)
+    (1024, 3072)
+    """
+    step = LEAF if rows <= BLOCK else BLOCK
+    return -(-rows // step) * step
+
+
+@partial(jax.jit, static_argnames="block", donate_argnums=0)
+def factorise(
+    matrix: Float[Array, "N N"], block: int
+) -> tuple[Float[Array, "N N"], Float[Array, "blocks block block"]]:
+    """L of a matrix whose lower triangle is read, and the inverses of its diagonal blocks; NaN if there is none."""
+    factor = jax.lax.linalg.cholesky(matrix, symmetrize_input=False)
+    corners = jnp.arange(0, len(matrix), block)
+    return factor, _inverses(jax.vmap(lambda i: jax.lax.dynamic_slice(factor, (i, i), (block, block)))(corners))
+
+
+def solve_lower(
+    factor: Float[Array, "N N"], diagonal: Float[Array, "blocks block block"], right: Float[Array, "N k"]
+) -> Float[Array, "N k"]:
+    """L^-1 b (traceable), block by block."""
+    block = diagonal.shape[1]
+
+    def step(i: Array, solved: Array) -> Array:
+        rows = dynamic_slice_in_dim(factor, i * block, block)
+        rest = dynamic_slice_in_dim(right, i * block, block) - rows @ solved
+        return dynamic_update_slice_in_dim(solved, diagonal[i] @ rest, i * block, 0)
+
+    return jax.lax.fori_loop(0, len(diagonal), step, jnp.zeros_like(right))
+
+
+def solve_upper(
+    factor: Float[Array, "N N"], diagonal: Float[Array, "blocks block block"], right: Float[Array, "N k"]
+) -> Float[Array, "N k"]:
+    """L^-T b (traceable), block by block from the last."""
+    block, count = diagonal.shape[1], len(diagonal)
+
+    def step(k: Array, solved: Array) -> Array:
+        i = count - 1 - k
+        columns = dynamic_slice_in_dim(factor, i * block, block, axis=1)
+        rest = dynamic_slice_in_dim(right, i * block, block) - columns.T @ solved
+        return dynamic_update_slice_in_dim(solved, diagonal[i].T @ rest, i * block, 0)
+
+    return jax.lax.fori_loop(0, count, step, jnp.zeros_like(right))
+
+
+@partial(jax.jit, donate_argnums=0)
+def triangle_inverse(factor: Float[Array, "N N"], diagonal: Float[Array, "blocks block block"]) -> Float[Array, "N N"]:
+    """X = L^-1."""
+    block, inverse = diagonal.shape[1], factor
+    for i, corner in enumerate(diagonal):
+        inverse = inverse.at[i * block : (i + 1) * block, i * block : (i + 1) * block].set(corner)
+    return _joined(inverse, 0, len(factor), block)
+
+
+@partial(jax.jit, static_argnames="block", donate_argnums=0)
+def product_of_inverse(inverse: Float[Array, "N N"], block: int) -> Float[Array, "N N"]:
+    """X'X on and below its diagonal; what lies above is not meaningful."""
+    for start in range(0, len(inverse), block):
+        stop = start + block
+        # Later rows of blocks need none of the rows before them, so theirs can be taken.
+        strip = inverse[start:, start:stop].T @ inverse[start:, :stop]
+        inverse = inverse.at[start:stop, :stop].set(strip)
+    return inverse
+
+
+def _joined(inverse: Float[Array, "N N"], first: int, last: int, block: int) -> Float[Array, "N N"]:
+    """The inverse of the triangle from one row to another, in place, its diagonal blocks being inverted."""
+    if last - first <= block:
+        return inverse
+    middle = first + (last - first) // block // 2 * block
+    inverse = _joined(inverse, first, middle, block)
+    inverse = _joined(inverse, middle, last, block)
+    corner = inverse[middle:last, first:middle]
+    before = inverse[first:middle, first:middle]
+    product = jnp.concatenate([corner[:, a:] @ before[a:, a:z] for a, z in _cuts(middle - first, block)], axis=1)
+    for a, z in _cuts(last - middle, block):
+        rows = slice(middle + a, middle + z)
+        inverse = inverse.at[rows, first:middle].set(-inverse[rows, middle : middle + z] @ product[:z])
+    return inverse
+
+
+def _cuts(length: int, block: int) -> Iterator[tuple[int, int]]:
+    """First and last row of a few parts of about equal length, each of whole blocks."""
+    edges = np.unique(np.linspace(0, length // block, PARTS + 1).astype(int)) * block
+    return zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True)
+
+
+def _inverses(lower: Float[Array, "k n n"]) -> Float[Array, "k n n"]:
+    """Inverses of triangles, all halves of all of them at once."""
+    size = lower.shape[1]
+    if size <= LEAF or size % 2:
+        unit = jnp.broadcast_to(jnp.eye(size), lower.shape)
+        return jax.lax.linalg.triangular_solve(lower, unit, left_side=True, lower=True)
+    half = size // 2
+    halves = jnp.concatenate([lower[:, :half, :half], lower[:, half:, half:]])
+    first, second = jnp.split(_inverses(halves), 2)
+    corner = -second @ (lower[:, half:, :half] @ first)
+    above = jnp.concatenate([first, jnp.zeros_like(first)], axis=2)
+    return jnp.concatenate([above, jnp.concatenate([corner, second], axis=2)], axis=1)
