@@ -17,6 +17,8 @@ import numpy as np
 from jax.lax import dynamic_slice_in_dim, dynamic_update_slice_in_dim
 from jaxtyping import Array, Float
 
+from ..runtime.compilation import compiled
+
 #: Rows of a block, large enough that products of blocks run at full speed.
 BLOCK = 1024
 
@@ -37,7 +39,7 @@ def padded_size(rows: int) -> int:
     return -(-rows // step) * step
 
 
-@partial(jax.jit, static_argnames="block", donate_argnums=0)
+@partial(compiled, static_argnums=1, donate_argnums=0)
 def factorise(
     matrix: Float[Array, "N N"], block: int
 ) -> tuple[Float[Array, "N N"], Float[Array, "blocks block block"]]:
@@ -76,7 +78,7 @@ def solve_upper(
     return jax.lax.fori_loop(0, count, step, jnp.zeros_like(right))
 
 
-@partial(jax.jit, donate_argnums=0)
+@partial(compiled, donate_argnums=0)
 def triangle_inverse(factor: Float[Array, "N N"], diagonal: Float[Array, "blocks block block"]) -> Float[Array, "N N"]:
     """X = L^-1."""
     block, inverse = diagonal.shape[1], factor
@@ -85,7 +87,7 @@ def triangle_inverse(factor: Float[Array, "N N"], diagonal: Float[Array, "blocks
     return _joined(inverse, 0, len(factor), block)
 
 
-@partial(jax.jit, static_argnames="block", donate_argnums=0)
+@partial(compiled, static_argnums=1, donate_argnums=0)
 def product_of_inverse(inverse: Float[Array, "N N"], block: int) -> Float[Array, "N N"]:
     """X'X on and below its diagonal; what lies above is not meaningful."""
     for start in range(0, len(inverse), block):

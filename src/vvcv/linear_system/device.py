@@ -15,12 +15,16 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 from scipy.linalg import LinAlgError
 
+from ..runtime.compilation import compiled
 from ..runtime.precision import float64
 from ..stein.tiled_gram import pull, tile_width
 from . import blocked
 from .design import Design
-from .placed import PlacedDesign, covariance, entries, noise_slopes, place
+from .placed import Placed, covariance, entries, noise_slopes, place
 from .system import System
+
+#: Columns are filled up to a multiple of this where their number should not matter to what is compiled.
+COLUMNS = 16
 
 
 class DeviceSystem(System):
@@ -81,43 +85,42 @@ class DeviceSystem(System):
 @float64
 def solve(model: Any, design: Design, device: jax.Device) -> DeviceSystem:
     """The joint solution for fixed parameters."""
-    placed = place(design, device)
-    return DeviceSystem(covariance(model, placed, _width(model, placed))[0], design.columns, design.values)
+    covariates = place(design, device).covariates
+    return DeviceSystem(covariance(model, covariates, _width(model, covariates))[0], design.columns, design.values)
 
 
 @float64
 def criterion_and_gradient(model: Any, design: Design, criterion: str, device: jax.Device) -> tuple[float, Any]:
     """Minus the restricted or leave-one-out likelihood and its derivative; nothing else comes back to the host."""
-    placed = place(design, device)
-    width = _width(model, placed)
-    matrix, diagonal, noise = covariance(model, placed, width)
+    covariates, columns, values = place(design, device)
+    width = _width(model, covariates)
+    matrix, diagonal, noise = covariance(model, covariates, width)
     factor, corners = blocked.factorise(matrix, _block(len(matrix)))
-    value, reducer, weights = _restricted_likelihood(factor, corners, placed.columns, placed.values)
+    value, reducer, weights = _restricted_likelihood(factor, corners, columns, values)
     inverse = blocked.product_of_inverse(blocked.triangle_inverse(factor, corners), corners.shape[1])
     if criterion == "reml":
-        cotangent, scale = inverse, 0.5 * weights.shape[1]
-        update = jnp.concatenate([reducer, weights / np.sqrt(weights.shape[1])], axis=1)
+        cotangent, update, scale = inverse, _side_by_side(reducer, weights), 0.5 * weights.shape[1]
     else:
         value, cotangent = _leave_one_out(inverse, reducer, weights)
-        scale, update = 1.0, jnp.zeros((len(inverse), 0))
-    result = jax.device_get((value, _pulled(model, placed, width, cotangent, update, scale, diagonal, noise)))
-    if not np.isfinite(result[0]):
+        update, scale = jnp.zeros((len(inverse), 0)), 1.0
+    gradient = _pulled(model, covariates, width, cotangent, update, scale, diagonal, noise)
+    value, gradient = jax.device_get((value, gradient))
+    if not np.isfinite(value):
         raise LinAlgError("The covariance matrix is not positive definite.")
-    return float(result[0]), result[1]
+    return float(value), gradient
 
 
-@jax.jit
-def _solved(factor: Array, corners: Array, right: Array) -> tuple[Array, Array]:
+def _solution(factor: Array, corners: Array, right: Array) -> tuple[Array, Array]:
     """W^-1 b and log |W|."""
     solved = blocked.solve_upper(factor, corners, blocked.solve_lower(factor, corners, right))
     return solved, 2 * jnp.sum(jnp.log(jnp.diagonal(factor)))
 
 
-@jax.jit
+@compiled
 def _restricted_likelihood(factor: Array, corners: Array, columns: Array, values: Array) -> tuple[Array, Array, Array]:
     """The criterion, W^-1 A N^-T with N N' = A' W^-1 A, and P y."""
     (_, q), (_, m) = columns.shape, values.shape
-    solved, log_determinant = _solved(factor, corners, jnp.concatenate([columns, values], axis=1))
+    solved, log_determinant = _solution(factor, corners, jnp.concatenate([columns, values], axis=1))
     whitened, target = solved[:, :q], solved[:, q:]
     normal = jnp.linalg.cholesky(columns.T @ whitened)
     weights = target - whitened @ jax.scipy.linalg.cho_solve((normal, True), columns.T @ target)
@@ -126,7 +129,7 @@ def _restricted_likelihood(factor: Array, corners: Array, columns: Array, values
     return 0.5 * (jnp.sum(values * weights) + m * both), reducer, weights
 
 
-@partial(jax.jit, donate_argnums=0)
+@partial(compiled, donate_argnums=0)
 def _leave_one_out(inverse: Array, reducer: Array, weights: Array) -> tuple[Array, Array]:
     """The criterion and its derivative in W, as in `DenseSystem.leave_one_out_cotangent`."""
     p = jnp.tril(inverse) + jnp.tril(inverse, -1).T - reducer @ reducer.T
@@ -138,10 +141,10 @@ def _leave_one_out(inverse: Array, reducer: Array, weights: Array) -> tuple[Arra
     return 0.5 * jnp.sum(-jnp.log(diagonal) + weights * residual), cotangent
 
 
-@partial(jax.jit, static_argnames="width")
+@partial(compiled, static_argnums=2)
 def _pulled(
     model: Any,
-    placed: PlacedDesign,
+    placed: Placed,
     width: int,
     matrix: Array,
     update: Array,
@@ -164,12 +167,19 @@ def _pulled(
     return jax.tree.unflatten(jax.tree.structure(model), leaves)
 
 
-@jax.jit
+@compiled
+def _side_by_side(reducer: Array, weights: Array) -> Array:
+    """What is taken from W^-1 to make dL/dW, U U'; a few columns of zeros make few widths of it."""
+    update = jnp.concatenate([reducer, weights / np.sqrt(weights.shape[1])], axis=1)
+    return jnp.pad(update, ((0, 0), (0, -update.shape[1] % COLUMNS)))
+
+
+@compiled
 def _squares_of_columns(triangle: Array) -> Array:
     return jnp.sum(triangle**2, axis=0)
 
 
-@jax.jit
+@compiled
 def _product_of_columns(triangle: Array, rows: Array) -> Array:
     columns = triangle[:, rows]
     return columns.T @ columns
@@ -179,5 +189,8 @@ def _block(size: int) -> int:
     return min(size, blocked.BLOCK)
 
 
-def _width(model: Any, placed: PlacedDesign) -> int:
+def _width(model: Any, placed: Placed) -> int:
     return tile_width(model.kernel, len(placed.noise_weight))
+
+
+_solved = compiled(_solution)

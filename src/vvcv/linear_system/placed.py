@@ -12,6 +12,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from ..kernels import Side
+from ..runtime.compilation import compiled
 from ..stein import Ridge
 from ..stein.tiled_gram import kernel_block, lower
 from .blocked import padded_size
@@ -22,19 +23,25 @@ class Rows(NamedTuple):
     """What entries of a covariance matrix are made of, row by row; rows that are not `present` are padding."""
 
     side: Side
-    ridge: tuple[Float[Any, "P d"], ...]
+    ridge: dict[str, Float[Any, "P d"]]
     present: Bool[Any, " P"]
+
+
+class Placed(NamedTuple):
+    """What the covariance of a design's rows is made of, on a device."""
+
+    rows: Rows
+    scale: Float[Any, " k"]
+    noise_weight: Float[Any, " P"]
+    counts: Int[Any, " T"]
 
 
 class PlacedDesign(NamedTuple):
     """A design whose arrays are on a device, padded."""
 
-    rows: Rows
-    scale: Float[Any, " k"]
+    covariates: Placed
     columns: Float[Any, "P q"]
     values: Float[Any, "P m"]
-    noise_weight: Float[Any, " P"]
-    counts: Int[Any, " T"]
 
 
 def place(design: Design, device: jax.Device) -> PlacedDesign:
@@ -45,9 +52,9 @@ def place(design: Design, device: jax.Device) -> PlacedDesign:
     return kept[device]
 
 
-@partial(jax.jit, static_argnames="width")
+@partial(compiled, static_argnums=2)
 def covariance(
-    model: Any, placed: PlacedDesign, width: int
+    model: Any, placed: Placed, width: int
 ) -> tuple[Float[Array, "P P"], Float[Array, " P"], Float[Array, " P"]]:
     """W on and below its diagonal, its diagonal without the noise, and the noise."""
     matrix = lower(partial(entries, placed.scale), model, placed.rows, width)
@@ -63,13 +70,13 @@ def entries(scale: Float[Any, " k"], model: Any, left: Rows, right: Rows) -> Flo
     """Entries of the covariance without its noise between two parts of the rows (traceable)."""
     total = kernel_block(model.kernel, left.side, right.side)
     if model.log_parts.size:
-        mine, theirs = (Ridge(*part.ridge, scale=scale) for part in (left, right))
+        mine, theirs = (Ridge(**part.ridge, scale=scale) for part in (left, right))
         total += mine.weighted(jnp.exp(model.log_parts), theirs)
     return jnp.where(left.present[:, None] & right.present[None, :], total, 0.0)
 
 
 def noise_slopes(
-    placed: PlacedDesign, slope: Float[Array, " P"], diagonal: Float[Array, " P"]
+    placed: Placed, slope: Float[Array, " P"], diagonal: Float[Array, " P"]
 ) -> tuple[Float[Array, " T"], Float[Array, " P"]]:
     """The slope in each task's noise, and what flows back into the diagonal, whose mean the noise follows."""
     by_task = _by_task(placed, slope)
@@ -77,7 +84,7 @@ def noise_slopes(
     return by_task, jnp.where(placed.rows.present, back, 0.0)
 
 
-def _by_task(placed: PlacedDesign, numbers: Float[Array, " P"]) -> Float[Array, " T"]:
+def _by_task(placed: Placed, numbers: Float[Array, " P"]) -> Float[Array, " T"]:
     present = jnp.where(placed.rows.present, numbers, 0.0)
     return jax.ops.segment_sum(present, placed.rows.side.task, len(placed.counts))
 
@@ -90,16 +97,13 @@ def _padded(design: Design) -> PlacedDesign:
         return np.concatenate([array, np.zeros((size - len(array), *array.shape[1:]), array.dtype)])
 
     ridge = design.ridge
-    parts = () if ridge is None else (ridge.points, ridge.scores, ridge.axes, ridge.axis_scores)
-    rows = Rows(Side(*map(pad, design.side)), tuple(map(pad, parts)), pad(np.ones(design.size, dtype=bool)))
-    return PlacedDesign(
-        rows,
-        np.ones(0) if ridge is None else ridge.scale,
-        pad(design.columns),
-        pad(design.values.reshape(design.size, -1)),
-        pad(design.noise_weight),
-        np.bincount(design.side.task, minlength=design.tasks),
-    )
+    names = () if ridge is None else ("points", "scores", "axes", "axis_scores")
+    parts = {name: pad(getattr(ridge, name)) for name in names}
+    rows = Rows(Side(*map(pad, design.side)), parts, pad(np.ones(design.size, dtype=bool)))
+    scale = np.ones(0) if ridge is None else ridge.scale
+    counts = np.bincount(design.side.task, minlength=design.tasks)
+    covariates = Placed(rows, scale, pad(design.noise_weight), counts)
+    return PlacedDesign(covariates, pad(design.columns), pad(design.values.reshape(design.size, -1)))
 
 
 _PLACED: WeakKeyDictionary[Design, dict[jax.Device, PlacedDesign]] = WeakKeyDictionary()
