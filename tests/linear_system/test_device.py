@@ -23,6 +23,7 @@ def small_blocks(monkeypatch):
     """Three blocks and three tiles in matrices of ninety rows."""
     monkeypatch.setattr(blocked, "BLOCK", 32)
     monkeypatch.setattr(blocked, "LEAF", 16)
+    monkeypatch.setattr(blocked, "DIRECT", 32)
     monkeypatch.setattr(tiled_gram, "TILE", 64)
 
 

@@ -25,6 +25,9 @@ BLOCK = 1024
 #: Rows of the triangles that are solved directly, all at once.
 LEAF = 128
 
+#: Rows of the diagonal blocks that a library factorises: it needs a few more arrays of their size.
+DIRECT = 5 * BLOCK
+
 #: Parts into which a product with a triangle is cut, to leave out most of what is zero.
 PARTS = 4
 
@@ -39,14 +42,12 @@ def padded_size(rows: int) -> int:
     return -(-rows // step) * step
 
 
-@partial(compiled, static_argnums=1, donate_argnums=0)
 def factorise(
     matrix: Float[Array, "N N"], block: int
 ) -> tuple[Float[Array, "N N"], Float[Array, "blocks block block"]]:
     """L of a matrix whose lower triangle is read, and the inverses of its diagonal blocks; NaN if there is none."""
-    factor = jax.lax.linalg.cholesky(matrix, symmetrize_input=False)
-    corners = jnp.arange(0, len(matrix), block)
-    return factor, _inverses(jax.vmap(lambda i: jax.lax.dynamic_slice(factor, (i, i), (block, block)))(corners))
+    factor, corners = _with_corners(_factorised(matrix, 0, len(matrix), block), block)
+    return factor, _corner_inverses(corners)
 
 
 def solve_lower(
@@ -98,6 +99,62 @@ def product_of_inverse(inverse: Float[Array, "N N"], block: int) -> Float[Array,
     return inverse
 
 
+def _factorised(matrix: Float[Array, "N N"], first: int, last: int, block: int) -> Float[Array, "N N"]:
+    """The factor from one row to another, in place; what lies above the diagonal is not meaningful.
+
+    A program that calls a library may copy whatever it is given, so each is given only the part it needs.
+    """
+    size = last - first
+    if size <= max(block, DIRECT):
+        return _put(matrix, _cholesky(_part(matrix, first, first, size, size)), first, first)
+    half = size // block // 2 * block
+    middle = first + half
+    matrix = _factorised(matrix, first, middle, block)
+    below = _solved_below(_part(matrix, first, first, half, half), _part(matrix, middle, first, last - middle, half))
+    matrix = _less_square(_put(matrix, below, middle, first), below, middle, block)
+    return _factorised(matrix, middle, last, block)
+
+
+@partial(compiled, static_argnums=(3, 4))
+def _part(matrix: Array, row: int, column: int, rows: int, columns: int) -> Array:
+    return jax.lax.dynamic_slice(matrix, (row, column), (rows, columns))
+
+
+@partial(compiled, donate_argnums=0)
+def _put(matrix: Array, part: Array, row: int, column: int) -> Array:
+    return jax.lax.dynamic_update_slice(matrix, part, (row, column))
+
+
+@compiled
+def _cholesky(corner: Float[Array, "n n"]) -> Float[Array, "n n"]:
+    return jax.lax.linalg.cholesky(corner, symmetrize_input=False)
+
+
+@compiled
+def _solved_below(factor: Float[Array, "n n"], below: Float[Array, "m n"]) -> Float[Array, "m n"]:
+    """L_21 = W_21 L_11^-T."""
+    return jax.lax.linalg.triangular_solve(factor, below, lower=True, transpose_a=True)
+
+
+@partial(compiled, static_argnums=3, donate_argnums=0)
+def _less_square(
+    matrix: Float[Array, "N N"], below: Float[Array, "m n"], start: int, block: int
+) -> Float[Array, "N N"]:
+    """W_22 - L_21 L_21' on and below the diagonal, from one row on, in place."""
+    for a, z in _cuts(len(below), block):
+        corner = (start + a, start + a)
+        part = jax.lax.dynamic_slice(matrix, corner, (len(below) - a, z - a))
+        matrix = jax.lax.dynamic_update_slice(matrix, part - below[a:] @ below[a:z].T, corner)
+    return matrix
+
+
+@partial(compiled, static_argnums=1, donate_argnums=0)
+def _with_corners(factor: Float[Array, "N N"], block: int) -> tuple[Array, Array]:
+    """The factor with zeros above its diagonal, and its diagonal blocks."""
+    factor = jnp.tril(factor)
+    return factor, jnp.stack([factor[i : i + block, i : i + block] for i in range(0, len(factor), block)])
+
+
 def _joined(inverse: Float[Array, "N N"], first: int, last: int, block: int) -> Float[Array, "N N"]:
     """The inverse of the triangle from one row to another, in place, its diagonal blocks being inverted."""
     if last - first <= block:
@@ -132,3 +189,6 @@ def _inverses(lower: Float[Array, "k n n"]) -> Float[Array, "k n n"]:
     corner = -second @ (lower[:, half:, :half] @ first)
     above = jnp.concatenate([first, jnp.zeros_like(first)], axis=2)
     return jnp.concatenate([above, jnp.concatenate([corner, second], axis=2)], axis=1)
+
+
+_corner_inverses = compiled(_inverses)

@@ -13,8 +13,8 @@ from typing import NamedTuple, TypeAlias
 
 import jax
 
-#: Rows from which a device is quicker than the host, compilation counted.
-FEWEST_ROWS = 600
+#: Rows from which a device is quicker than the host, compilation counted. (Compiled, it is from a few hundred on.)
+FEWEST_ROWS = 2000
 
 #: What a user may say: nothing (JAX's default device), a kind of device, or a device of JAX's own.
 Device: TypeAlias = str | jax.Device | None
