@@ -91,8 +91,8 @@ def agreement(rows: int, name: str) -> dict:
     return {what: float(np.abs(a - b).max() / np.abs(a).max()) for what, a, b in pairs}
 
 
-def answer(rows: int, tasks: int, device: str | None, calls: int) -> dict:
-    """Seconds of default estimates, the first with compilation, and their answer."""
+def answer(rows: int, tasks: int, device: str | None, calls: int = 1) -> dict:
+    """Seconds of default estimates, the first with compilation, and the answer of the last."""
     seconds = []
     for k in range(calls):  # other draws of the same shape, the recorded ones last
         data, exact = log_gamma(rows, DIMENSION, tasks, SEED + calls - 1 - k)
@@ -108,13 +108,21 @@ def answer(rows: int, tasks: int, device: str | None, calls: int) -> dict:
     }
 
 
+def tuned_on_device(fewest_rows: int) -> dict:
+    """The same where systems of so many rows or more go to the device."""
+    with placed(jax.local_devices()[0], fewest_rows):
+        return answer(1000, 10, None, 2)
+
+
 ROWS: dict[str, Callable[[], dict]] = {
     "likelihood, N = 20000, B k": lambda: likelihood(20_000, "separable"),
     "likelihood, N = 20000, B k + own": lambda: likelihood(20_000, "shared + own"),
     "likelihood, N = 40000, B k": lambda: likelihood(40_000, "separable"),
     "equal parameters, N = 2000": lambda: agreement(2000, "shared + own"),
-    "estimate, N = 20000, T = 5": lambda: answer(20_000, 5, None, 1),
+    "estimate, N = 20000, T = 5": lambda: answer(20_000, 5, None),
     "estimate, N = 1000, T = 10": lambda: answer(1000, 10, None, 2),
+    "estimate, N = 1000, T = 10, tuned on the device": lambda: tuned_on_device(600),
+    "estimate, N = 1000, T = 10, all on the device": lambda: tuned_on_device(200),
     "estimate, N = 1000, T = 10, two cores": lambda: answer(1000, 10, "cpu", 2),
 }
 

@@ -12,6 +12,7 @@ from vvcv.linear_system.design import Design
 from vvcv.linear_system.device import DeviceSystem
 from vvcv.linear_system.mean_errors import Errors
 from vvcv.linear_system.model import Model, criterion_and_gradient, solve
+from vvcv.paper import KernelVariate
 from vvcv.runtime.device import device_for, placed
 from vvcv.stein import Ridge, SteinKernel, SteinSum, tiled_gram
 
@@ -114,3 +115,16 @@ def test_a_device_that_is_not_there_is_refused_with_what_there_is():
     x = np.random.default_rng(0).normal(size=(20, 1))
     with pytest.raises(ValueError, match="JAX sees .*cpu"):
         vvcv.estimate(vvcv.Task(x, -x, x[:, 0]), "mc", device="gpu")
+
+
+def test_estimates_and_fits_on_a_device_are_those_of_the_host():
+    x = np.random.default_rng(1).normal(size=(40, 1))
+    task = vvcv.Task(x, -x, np.exp(x[:, 0] / 2))
+    host = vvcv.estimate(task, "cf", kernel="squared-exponential")
+    exact = vvcv.fit(vvcv.Tasks([task]), KernelVariate(SquaredExponential(1.0)))
+    with on_device():
+        mine = vvcv.estimate(task, "cf", kernel="squared-exponential")
+        fitted = vvcv.fit(vvcv.Tasks([task]), KernelVariate(SquaredExponential(1.0)))
+    assert abs(mine.mean - host.mean) < 0.1 * host.std_error
+    np.testing.assert_allclose(fitted.mean, exact.mean, rtol=1e-10)
+    np.testing.assert_allclose(fitted.std_error, exact.std_error, rtol=1e-8)
