@@ -79,13 +79,9 @@ def solve_upper(
     return jax.lax.fori_loop(0, count, step, jnp.zeros_like(right))
 
 
-@partial(compiled, donate_argnums=0)
 def triangle_inverse(factor: Float[Array, "N N"], diagonal: Float[Array, "blocks block block"]) -> Float[Array, "N N"]:
     """X = L^-1."""
-    block, inverse = diagonal.shape[1], factor
-    for i, corner in enumerate(diagonal):
-        inverse = inverse.at[i * block : (i + 1) * block, i * block : (i + 1) * block].set(corner)
-    return _joined(inverse, 0, len(factor), block)
+    return _joined(_with_diagonal(factor, diagonal), 0, len(factor), diagonal.shape[1])
 
 
 @partial(compiled, static_argnums=1, donate_argnums=0)
@@ -159,16 +155,34 @@ def _joined(inverse: Float[Array, "N N"], first: int, last: int, block: int) -> 
     """The inverse of the triangle from one row to another, in place, its diagonal blocks being inverted."""
     if last - first <= block:
         return inverse
-    middle = first + (last - first) // block // 2 * block
-    inverse = _joined(inverse, first, middle, block)
-    inverse = _joined(inverse, middle, last, block)
-    corner = inverse[middle:last, first:middle]
-    before = inverse[first:middle, first:middle]
-    product = jnp.concatenate([corner[:, a:] @ before[a:, a:z] for a, z in _cuts(middle - first, block)], axis=1)
-    for a, z in _cuts(last - middle, block):
-        rows = slice(middle + a, middle + z)
-        inverse = inverse.at[rows, first:middle].set(-inverse[rows, middle : middle + z] @ product[:z])
+    half = (last - first) // block // 2 * block
+    inverse = _joined(inverse, first, first + half, block)
+    inverse = _joined(inverse, first + half, last, block)
+    return _with_corner(inverse, first, half, last - first - half, block)
+
+
+@partial(compiled, static_argnums=(2, 3, 4), donate_argnums=0)
+def _with_corner(inverse: Float[Array, "N N"], first: int, n: int, m: int, block: int) -> Float[Array, "N N"]:
+    """-X_2 L_21 X_1 in the place of L_21, from n rows and columns on, and m after them; one program for equal sizes."""
+    middle = first + n
+    corner = jax.lax.dynamic_slice(inverse, (middle, first), (m, n))
+    before = jax.lax.dynamic_slice(inverse, (first, first), (n, n))
+    product = jnp.concatenate([corner[:, a:] @ before[a:, a:z] for a, z in _cuts(n, block)], axis=1)
+    for a, z in _cuts(m, block):
+        after = jax.lax.dynamic_slice(inverse, (middle + a, middle), (z - a, z))
+        inverse = jax.lax.dynamic_update_slice(inverse, -after @ product[:z], (middle + a, first))
     return inverse
+
+
+@partial(compiled, donate_argnums=0)
+def _with_diagonal(factor: Float[Array, "N N"], diagonal: Float[Array, "blocks block block"]) -> Float[Array, "N N"]:
+    """The same with other diagonal blocks."""
+    block = diagonal.shape[1]
+
+    def put(i: Array, matrix: Array) -> Array:
+        return jax.lax.dynamic_update_slice(matrix, diagonal[i], (i * block, i * block))
+
+    return jax.lax.fori_loop(0, len(diagonal), put, factor)
 
 
 def _cuts(length: int, block: int) -> Iterator[tuple[int, int]]:
