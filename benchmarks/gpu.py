@@ -108,9 +108,9 @@ def answer(rows: int, tasks: int, device: str | None, calls: int = 1) -> dict:
     }
 
 
-def tuned_on_device(fewest_rows: int) -> dict:
-    """The same where systems of so many rows or more go to the device."""
-    with placed(jax.local_devices()[0], fewest_rows):
+def all_on_device() -> dict:
+    """The same where the first looks on a part of the rows go to the device too."""
+    with placed("gpu", fewest_rows=200):
         return answer(1000, 10, None, 2)
 
 
@@ -121,8 +121,8 @@ ROWS: dict[str, Callable[[], dict]] = {
     "equal parameters, N = 2000": lambda: agreement(2000, "shared + own"),
     "estimate, N = 20000, T = 5": lambda: answer(20_000, 5, None),
     "estimate, N = 1000, T = 10": lambda: answer(1000, 10, None, 2),
-    "estimate, N = 1000, T = 10, tuned on the device": lambda: tuned_on_device(600),
-    "estimate, N = 1000, T = 10, all on the device": lambda: tuned_on_device(200),
+    "estimate, N = 1000, T = 10, device='gpu'": lambda: answer(1000, 10, "gpu", 2),
+    "estimate, N = 1000, T = 10, all on the device": all_on_device,
     "estimate, N = 1000, T = 10, two cores": lambda: answer(1000, 10, "cpu", 2),
 }
 

@@ -47,8 +47,8 @@ def estimate(
     The data are checked before any fit (`vvcv.check`; `check=False` leaves it out). Alarms are a Python warning,
     `vvcv.AlarmWarning`, and stand under the table; `on_alarm="raise"` makes them an error, "ignore" drops the warning.
     With `on_interrupt="best"`, Ctrl-C ends the tuning and the best models so far give the answer; a second Ctrl-C
-    interrupts. Large linear systems are solved on JAX's default device where that is a GPU, or on `device`: "gpu", a
-    device of JAX's, or "cpu", which is LAPACK.
+    interrupts. Systems of thousands of rows are solved on JAX's default device where that is a GPU; `device="gpu"` or a
+    device of JAX's sends those of hundreds too (many fits pay for compilation), "cpu" is LAPACK.
 
     >>> rng = np.random.default_rng(0)
     >>> x = rng.normal(size=(30, 1))

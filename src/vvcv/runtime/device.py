@@ -13,8 +13,9 @@ from typing import NamedTuple, TypeAlias
 
 import jax
 
-#: Rows from which a device is quicker than the host, compilation counted. (Compiled, it is from a few hundred on.)
-FEWEST_ROWS = 2000
+#: Rows from which systems go to a device: where it is merely there, when one fit pays for compilation; where it was
+#: asked for, when it is quicker once its programs are compiled.
+FEWEST_ROWS, FEWEST_IF_NAMED = 4000, 600
 
 #: What a user may say: nothing (JAX's default device), a kind of device, or a device of JAX's own.
 Device: TypeAlias = str | jax.Device | None
@@ -40,7 +41,7 @@ def device_for(rows: int) -> jax.Device | None:
 
 
 @contextmanager
-def placed(device: Device = None, fewest_rows: int = FEWEST_ROWS) -> Iterator[None]:
+def placed(device: Device = None, fewest_rows: int | None = None) -> Iterator[None]:
     """A block whose linear systems of so many rows or more are solved on a device, "cpu" being LAPACK on the host.
 
     A device of JAX's own is taken as it is, one of the CPU too. None keeps what a block around this one has said.
@@ -48,6 +49,8 @@ def placed(device: Device = None, fewest_rows: int = FEWEST_ROWS) -> Iterator[No
     if device is None and _CURRENT.get() is not None:
         yield
         return
+    if fewest_rows is None:
+        fewest_rows = FEWEST_ROWS if device is None else FEWEST_IF_NAMED
     token = _CURRENT.set(_Home(_default() if device is None else _named(device), fewest_rows))
     try:
         with _small_work_on_the_host():
