@@ -244,4 +244,4 @@ def _task_part(term: SteinKernel, design: Design) -> Float[np.ndarray, "m m"]:
 
 
 def _mean_variance(kernel: Kernel, term: SteinKernel, design: Design) -> float:
-    return float(np.mean(np.diagonal(design.gram.upper(with_kernel(term, kernel)))))
+    return float(np.mean(design.gram.diagonal(with_kernel(term, kernel))))

@@ -21,8 +21,9 @@ from ..stein import count_features, polynomial_features
 
 HIGHEST_DEGREE = 4
 
-#: Monomials from which on least squares takes longer than a kernel.
-MANY_MONOMIALS = 200
+#: Monomials from which on least squares takes longer than a kernel, and rows times squared monomials, about a second
+#: and a half, beyond which kernels with polynomial parts are left to do it.
+MANY_MONOMIALS, MOST_PRODUCTS = 200, 1e9
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +61,9 @@ def fit_polynomials(prepared: Prepared, members: tuple[int, ...], degree: int) -
     rows = prepared.distinct[members[0]]
     n, d = rows.points.shape
     count = count_features(d, degree)
-    if count > n - 3 or count > max(MANY_MONOMIALS, n / 2) or (degree > 1 and _seconds(n, count) > time_left()):
+    if count > n - 3 or count > max(MANY_MONOMIALS, n / 2) or n * count**2 > MOST_PRODUCTS:
+        return []
+    if degree > 1 and _seconds(n, count) > time_left():
         return []
     coordinates = prepared.coordinates(members[:1], "scaled")
     basis, transform = orthonormal_features(coordinates.points(rows.points), coordinates.scores(rows.scores), degree)

@@ -14,6 +14,7 @@ from ..data import Prepared, Task, Tasks, as_tasks, require
 from ..kernels import Kernel, as_kernel
 from ..linear_system.model import Criterion
 from ..runtime.clock import limited, time_left
+from ..runtime.device import Device, placed
 from ..runtime.precision import float64, without_warnings
 from ..runtime.progress import progress_bar, ticking
 from ..runtime.threads import threads_for
@@ -44,6 +45,7 @@ def estimate(
     on_interrupt: Literal["raise", "best"] = "raise",
     seconds: float | None = None,
     progress: bool | None = None,
+    device: Device = None,
 ) -> Estimate:
     """Estimate the expectations of all tasks by control variates (paper, eq. 8 solved exactly), with error bars.
 
@@ -56,7 +58,9 @@ def estimate(
     `vvcv.AlarmWarning`, and stand under the table; `on_alarm="raise"` makes them an error, "ignore" drops the warning.
     With `on_interrupt="best"`, Ctrl-C ends the tuning and the best models so far give the answer; a second Ctrl-C
     interrupts. `seconds` is the time an answer may take: the best that fits into it is given. At a terminal, work of
-    more than two seconds shows a progress bar; `progress=False` hides it, `progress=True` shows it anywhere.
+    more than two seconds shows a progress bar; `progress=False` hides it, `progress=True` shows it anywhere. Systems of
+    thousands of rows are solved on JAX's default device where that is a GPU; `device="gpu"` or a device of JAX's sends
+    those of hundreds too (many fits pay for compilation), "cpu" is LAPACK.
 
     >>> rng = np.random.default_rng(0)
     >>> x = rng.normal(size=(30, 1))
@@ -66,7 +70,7 @@ def estimate(
     """
     options: dict[str, Any] = {"kernel": kernel, "criterion": criterion, "order": order}
     options |= {"check": check, "on_alarm": on_alarm, "on_interrupt": on_interrupt}
-    return compare(tasks, (method,), **options, seconds=seconds, progress=progress)[method]
+    return compare(tasks, (method,), **options, seconds=seconds, progress=progress, device=device)[method]
 
 
 @float64
@@ -83,6 +87,7 @@ def compare(
     refused: Literal["raise", "skip"] = "raise",
     seconds: float | None = None,
     progress: bool | None = None,
+    device: Device = None,
 ) -> dict[str, Estimate]:
     """Estimates of the same tasks by several methods, each of which starts from what the earlier ones found.
 
@@ -108,7 +113,7 @@ def compare(
     require(on_interrupt in ("raise", "best"), f"on_interrupt must be 'raise' or 'best', but is {on_interrupt!r}.")
     require(refused in ("raise", "skip"), f"refused must be 'raise' or 'skip', but is {refused!r}.")
     require(seconds is None or seconds > 0, f"seconds must be a positive time, but is {seconds!r}.")
-    with limited(np.inf if seconds is None else seconds):
+    with limited(np.inf if seconds is None else seconds), placed(device):
         with interruptible(keep_best=on_interrupt == "best") as interruption:
             diagnosis = interruption.attend(partial(Diagnosis.of, tasks), Diagnosis) if check else Diagnosis()
             diagnosis.announce(tasks, on_alarm)

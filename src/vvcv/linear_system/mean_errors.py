@@ -19,9 +19,9 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float
 
-from .dense import DenseSystem
 from .design import Design
 from .merit import merit_of
+from .system import System
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Errors:
     move: Float[np.ndarray, "T N"]
 
     @classmethod
-    def of(cls, system: DenseSystem, design: Design, tuned: int) -> Errors:
+    def of(cls, system: System, design: Design, tuned: int) -> Errors:
         """Errors of a solved system, of which `tuned` parameters were chosen on its values."""
         residual, variance = system.leave_one_out() if design.folds is None else _blocks_out(system, design.folds)
         shared = residual.ndim == 2
@@ -58,7 +58,7 @@ class Errors:
         return merit_of(self.model * self.z, self.left_out)
 
 
-def _blocks_out(system: DenseSystem, folds: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+def _blocks_out(system: System, folds: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
     """Residual and variance of each value predicted without its block."""
     residual, variance = np.empty_like(system.weights), np.empty_like(system.weights)
     for rows, (off, covariance) in zip(folds, system.leave_rows_out(folds), strict=True):

@@ -14,9 +14,12 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from ..kernels.base import positive
+from ..runtime.device import device_for
 from ..stein import SteinKernel, SteinSum
+from . import device as home
 from .dense import DenseSystem
 from .design import Design
+from .system import System
 
 Criterion = Literal["reml", "loo"]
 
@@ -37,8 +40,11 @@ class Model(eqx.Module):
         self.log_parts = positive(np.asarray(parts, dtype=float), "Variances of polynomial parts")
 
 
-def solve(model: Model, design: Design) -> DenseSystem:
+def solve(model: Model, design: Design) -> System:
     """The exact joint solution of coefficients and means for fixed parameters (Theorem 4.1, reduced)."""
+    device = device_for(design.size)
+    if device is not None:
+        return home.solve(model, design, device)
     covariance = design.gram.upper(model.kernel)
     if model.log_parts.size:
         design.rows_of_ridge.add_to(covariance, np.exp(model.log_parts))
@@ -47,11 +53,24 @@ def solve(model: Model, design: Design) -> DenseSystem:
     return DenseSystem(covariance, design.columns, design.values)
 
 
+def solve_matrix(
+    covariance: Float[np.ndarray, "N N"], columns: Float[np.ndarray, "N q"], values: Float[np.ndarray, " N *m"]
+) -> System:
+    """The same for a covariance matrix that is given, whose memory may be taken over."""
+    device = device_for(len(values))
+    if device is not None:
+        return home.DeviceSystem.of(covariance, columns, values, device)
+    return DenseSystem(covariance, columns, values)
+
+
 def criterion_and_gradient(model: Model, design: Design, criterion: Criterion = "reml") -> tuple[float, Model]:
     """Minus the restricted or leave-one-out likelihood, and its derivative in every parameter of the model.
 
     One factorisation and one inverse: dL/dW is known in closed form, and pulled back through the Gram matrix.
     """
+    device = device_for(design.size)
+    if device is not None:
+        return home.criterion_and_gradient(model, design, criterion, device)
     covariance, pull = design.gram.with_pullback(model.kernel)
     variances = np.exp(model.log_parts)
     parts = design.rows_of_ridge.matrices.reshape(variances.size, -1) if variances.size else np.zeros((0, 0))

@@ -18,7 +18,7 @@ import numpy as np
 from jaxtyping import Float, Int
 from scipy.linalg import LinAlgError, cholesky, solve
 
-from ..linear_system.dense import DenseSystem
+from ..linear_system.model import solve_matrix
 from ..runtime.precision import float64
 from .objective import Objective, Variance
 from .problem import Problem
@@ -132,7 +132,7 @@ def _dual(dual: Dual, precision: np.ndarray, problem: Problem, lam: float) -> Li
     """N unknowns, one factorisation of W."""
     noise = np.diag(1 / precision) if precision.ndim == 1 else np.linalg.inv(precision)
     try:
-        system = DenseSystem(dual.gram + lam * noise, problem.columns, problem.values)
+        system = solve_matrix(dual.gram + lam * noise, problem.columns, problem.values)
     except LinAlgError:
         raise ValueError(
             f"K_0 + lambda diag(m_t) must be positive definite, but is not at lambda = {lam:g} within rounding. "
@@ -141,8 +141,7 @@ def _dual(dual: Dual, precision: np.ndarray, problem: Problem, lam: float) -> Li
     weights = system.weights
 
     def influence() -> Influence:
-        solved = solve(dual.gram + lam * noise, problem.columns, assume_a="pos")
-        return Influence(system.covariance @ solved.T, system.leave_one_out()[0], without)
+        return Influence(system.influence, system.leave_one_out()[0], without)
 
     def without(blocks: Sequence[np.ndarray]) -> Iterable[np.ndarray]:
         return (residual for residual, _ in system.leave_rows_out(blocks))

@@ -12,6 +12,7 @@ from typing import Any
 from ..data import Tasks, as_tasks
 from ..data.standardize import CoordinateSystem
 from ..linear_system.model import Model
+from ..runtime.device import Device, placed
 from .estimators import Estimator, Intercept
 from .exact import Exact, ModelSolution
 from .problem import Problem
@@ -29,13 +30,14 @@ def fit(
     estimator: Estimator | None = None,
     coordinates: CoordinateSystem | None = None,
     seed: Seed = 0,
+    device: Device = None,
 ) -> Fit:
     """Select a control variate from `variate` by `selection`; the means are beta, or those of `estimator`.
 
     `estimator` is None (beta, all data), `Split(...)` or `CrossFit(...)`. The variate sees the user's coordinates, or
     standard ones with `coordinates`. A `Model` (Stein kernel and noise) in place of a variate is solved exactly. The
     name of a rung ("zv", "cf", "secf", "vv", "vv-secf") has everything chosen by `RestrictedLikelihood`, as
-    `vvcv.estimate` does.
+    `vvcv.estimate` does; `device` is as there.
 
     >>> import numpy as np
     >>> from vvcv.paper import PolynomialVariate
@@ -50,7 +52,8 @@ def fit(
     def fit_part(part: Tasks) -> Fit:
         return way.select_all([Problem(part, chosen, coordinates)], [seed])[0]
 
-    return (estimator or Intercept()).estimate(whole, fit_part)
+    with placed(device):
+        return (estimator or Intercept()).estimate(whole, fit_part)
 
 
 def fit_replications(

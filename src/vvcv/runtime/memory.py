@@ -6,6 +6,9 @@ Numbers are measured by `benchmarks/trust/memory.py`: arrays of N x N float64 al
 from __future__ import annotations
 
 import os
+import sys
+
+from .device import device_for
 
 #: Compiled programs and the library's own needs, in bytes.
 FIXED = 200e6
@@ -20,6 +23,11 @@ SOLUTION_ARRAYS, KEPT_ARRAYS = 5.0, 4.0
 MOST_RUNGS = 5
 
 
+#: Arrays alive on a device (the matrix, in which all is done, products of its parts, and what a factorisation needs),
+#: and the most rows there: more entries than a 32-bit number counts are too many for its libraries.
+DEVICE_ARRAYS, MOST_DEVICE_ROWS = 3.0, 46_000
+
+
 def bytes_needed(rows: int, rungs: int = 1) -> float:
     """Peak memory of exact fits of N rows by some rungs of the ladder, one after the other.
 
@@ -31,7 +39,11 @@ def bytes_needed(rows: int, rungs: int = 1) -> float:
 
 
 def largest_system() -> int:
-    """The most rows that the whole ladder can fit exactly in 80 % of the machine's memory."""
+    """The most rows that the whole ladder can fit exactly in 80 % of the memory of the machine, or of its device."""
+    device = device_for(sys.maxsize)
+    if device is not None and device.platform != "cpu":
+        room = (device.memory_stats() or {}).get("bytes_limit", physical_memory())
+        return min(int((0.8 * room / (8 * DEVICE_ARRAYS)) ** 0.5), MOST_DEVICE_ROWS)
     room = 0.8 * physical_memory() - FIXED - TUNING_ARRAYS * 8 * TUNING_ROWS**2
     return int((max(room, 0.0) / (8 * _solution_arrays(MOST_RUNGS))) ** 0.5)
 

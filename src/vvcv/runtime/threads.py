@@ -16,6 +16,7 @@ from typing import Generic, TypeVar
 
 from threadpoolctl import ThreadpoolController
 
+from .device import small_work_on_the_host
 from .precision import float64
 
 R = TypeVar("R")
@@ -55,7 +56,7 @@ def side_by_side(calls: Sequence[Callable[[], R]]) -> list[Outcome[R]]:
     outcomes: list[Outcome[R] | None] = [None] * len(calls)
     waiting, lock = iter(range(len(calls))), threading.Lock()
 
-    @float64
+    @like_the_caller
     def work() -> None:
         while True:
             with lock:
@@ -67,6 +68,20 @@ def side_by_side(calls: Sequence[Callable[[], R]]) -> list[Outcome[R]]:
     with _helpers(len(calls) - 1, work):
         work()
     return [outcome for outcome in outcomes if outcome is not None]
+
+
+def like_the_caller(work: Callable[[], None]) -> Callable[[], None]:
+    """The same work with JAX in float64 and small arrays on the host: a thread knows nothing of its caller's settings.
+
+    >>> like_the_caller(lambda: None)()
+    """
+
+    @float64
+    def settled() -> None:
+        with small_work_on_the_host():
+            work()
+
+    return settled
 
 
 def cores() -> int:

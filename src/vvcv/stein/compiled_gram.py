@@ -6,8 +6,7 @@ tiles on and above the diagonal are visited, which is all a Cholesky factorisati
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial, wraps
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -15,6 +14,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from ..kernels import Coregionalization, Side
+from ..runtime.compilation import compiled
 from .kernel import SteinKernel, SteinSum
 
 TILE = 128
@@ -84,20 +84,8 @@ def rectangle(kernel: SteinKernel | SteinSum, left: Side, right: Side) -> Float[
     return jax.lax.map(lambda part: kernel.block(part, right), strips).reshape(rows, -1)
 
 
-def compiled_fast(function: Callable) -> Callable:
-    """The function compiled with little optimisation, or as usual where this JAX does not know the options."""
-    fast, usual = jax.jit(function, compiler_options=FAST_COMPILE), jax.jit(function)
-
-    @wraps(function)
-    def call(*arguments):
-        try:
-            return fast(*arguments)
-        except jax.errors.JaxRuntimeError as error:
-            if "compile option" not in str(error):
-                raise
-            return usual(*arguments)
-
-    return call
+#: The function compiled with little optimisation.
+compiled_fast = partial(compiled, options=FAST_COMPILE)
 
 
 @compiled_fast

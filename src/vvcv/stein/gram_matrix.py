@@ -78,6 +78,13 @@ class Gram:
         """The matrix on and above its diagonal (row-major, writable); what lies below is not meaningful."""
         return self.with_pullback(kernel)[0]
 
+    def diagonal(self, kernel: SteinKernel | SteinSum) -> Float[np.ndarray, " N"]:
+        """The diagonal alone: of a small matrix by forming it, where that is quicker than compiling."""
+        if self.size <= host_gram.MOST_ROWS:
+            return np.diagonal(self.upper(kernel))
+        _check_tasks(kernel, self.side)
+        return diagonal(kernel, self.side)
+
     @float64
     @without_warnings()
     def with_pullback(self, kernel):

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -73,6 +74,10 @@ class Ridge:
                 if variance * scale > 0:
                     matrix[strip] += (variance * scale) * block(mine, other)
 
+    def weighted(self, variances: Any, other: Ridge) -> Any:
+        """The sum of the parts, each times its variance, between these rows and others (traceable)."""
+        return sum(v * s * block(self, other) for v, s, block in zip(variances, self.scale, _BLOCKS, strict=True))
+
     def _variances(self) -> list[Float[np.ndarray, " n"]]:
         """The diagonal of each part."""
         square = np.sum(self.scores**2, axis=1)
@@ -96,7 +101,7 @@ def _linear(left: Ridge, right: Ridge) -> np.ndarray:
 
 
 def _products(left: Ridge, right: Ridge) -> np.ndarray:
-    drift = np.sum(left.points * left.scores, axis=1)[:, None] + np.sum(right.points * right.scores, axis=1)
+    drift = (left.points * left.scores).sum(axis=1)[:, None] + (right.points * right.scores).sum(axis=1)
     return (left.scores @ right.scores.T) * (left.points @ right.points.T) + (drift + left.points.shape[1])
 
 

@@ -18,9 +18,9 @@ from numpy.linalg import LinAlgError
 from ..candidates.fits import build_design
 from ..data import CoordinateSystem, Prepared, Tasks
 from ..kernels import Separable
-from ..linear_system.dense import DenseSystem
 from ..linear_system.design import Design
 from ..linear_system.model import Model, criterion_and_gradient, solve
+from ..linear_system.system import System
 from ..stein import SteinKernel
 from ..tuning.starts import FAMILIES
 from ..tuning.tune import Tuned, tune
@@ -64,7 +64,7 @@ class LadderFit:
     tuning: Tuning
 
     @cached_property
-    def solution(self) -> DenseSystem:
+    def solution(self) -> System:
         """The solved linear system of all rows."""
         return solve(self.tuning.model, self.design)
 
@@ -137,7 +137,7 @@ def first_model(prepared: Prepared, design: Design, temperatures: Rungs) -> Mode
     offset = float(np.clip(1 / max(spread, 1e-300), 1e-5, 1.0))
     smooth = FAMILIES["squared-exponential"]
     kernel = Separable(TemperatureKernel(temperatures, smooth(1.0), offset), smooth(np.full(d, np.sqrt(d))))
-    variance = float(np.mean(np.diagonal(design.gram.upper(SteinKernel(kernel, 1, np.ones(d))))))
+    variance = float(np.mean(design.gram.diagonal(SteinKernel(kernel, 1, np.ones(d)))))
     return Model(SteinKernel(kernel, 1, np.full(d, 1 / variance)), np.full(design.tasks, 1e-8))
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from jaxtyping import Float
 
 from ..data import require
+from ..runtime.device import Device, placed
 from ..runtime.memory import largest_system
 from ..runtime.precision import float64
 from ..runtime.progress import progress_bar
@@ -36,6 +37,7 @@ def evidence(
     scores_prior: Any = None,
     compare: bool = True,
     progress: bool = False,
+    device: Device = None,
 ) -> Evidence:
     """Log evidence by thermodynamic integration with joint vector-valued control variates over all temperatures.
 
@@ -44,7 +46,8 @@ def evidence(
     lists of arrays, or as long columns with a row for each draw (then `temperatures` too). A sampler's output with
     these names, as attributes or keys, can be the only argument.
 
-    `compare` adds plain averages, stepping stones and, where `pymbar` is installed, MBAR from the same draws.
+    `compare` adds plain averages, stepping stones and, where `pymbar` is installed, MBAR from the same draws. `device`
+    is where large systems are solved, as in `vvcv.estimate`.
 
     >>> rng, t = np.random.default_rng(0), (np.arange(11) / 10) ** 3  # x ~ N(0, 1), y = 0.5 ~ N(x, 1)
     >>> x = rng.normal(0.5 * t / (1 + t), 1 / np.sqrt(1 + t), size=(12, 11)).T
@@ -59,15 +62,16 @@ def evidence(
     alone = points is None and scores_likelihood is None and scores_prior is None
     fields = fields_of(log_likelihoods if alone else given, temperatures)
     samples = LadderSamples.of(**fields)
-    _check_size(sum(samples.sizes))
-    warn_of_improper_prior(samples)
-    started = time.perf_counter()
-    # Two stages of at most EVALUATIONS each; more in several dimensions.
-    bar = progress_bar("tuning the control variate", 2 * EVALUATIONS, shown=progress)
-    with threads_for(sum(samples.sizes)), bar as tick:
-        means, variances = _moments(samples, tick)
-    comparison = compare_all(samples) if compare else ()
-    return _result(samples, means, variances, comparison, started)
+    with placed(device):
+        _check_size(sum(samples.sizes))
+        warn_of_improper_prior(samples)
+        started = time.perf_counter()
+        # Two stages of at most EVALUATIONS each; more in several dimensions.
+        bar = progress_bar("tuning the control variate", 2 * EVALUATIONS, shown=progress)
+        with threads_for(sum(samples.sizes)), bar as tick:
+            means, variances = _moments(samples, tick)
+        comparison = compare_all(samples) if compare else ()
+        return _result(samples, means, variances, comparison, started)
 
 
 class _Known:

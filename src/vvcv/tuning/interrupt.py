@@ -15,8 +15,7 @@ from contextvars import ContextVar, copy_context
 from typing import Any, TypeVar
 
 from ..runtime.clock import time_left
-from ..runtime.precision import float64
-from ..runtime.threads import Outcome
+from ..runtime.threads import Outcome, like_the_caller
 
 R = TypeVar("R")
 
@@ -53,9 +52,10 @@ class Interruption:
         outcomes: list[Outcome[R]] = []
         left_alone = threading.Event()
 
+        @like_the_caller
         def run() -> None:
             _LEFT_ALONE.set(left_alone)
-            outcomes.append(Outcome(float64(work)))
+            outcomes.append(Outcome(work))
 
         worker = threading.Thread(target=copy_context().run, args=(run,), daemon=True)
         worker.start()

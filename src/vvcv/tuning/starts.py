@@ -129,4 +129,4 @@ def _unit_variance(model: Model, design: Design) -> Model:
 
 
 def _mean_diagonal(model: Model, design: Design) -> float:
-    return float(np.mean(np.diagonal(design.gram.upper(model.kernel))))
+    return float(np.mean(design.gram.diagonal(model.kernel)))

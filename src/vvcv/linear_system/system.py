@@ -1,0 +1,104 @@
+"""What a solved system knows, wherever it was solved: W c = y - A beta with beta solved jointly.
+
+    beta = (A' W^-1 A)^-1 A' W^-1 y,   cov beta = (A' W^-1 A)^-1,   W = K_0 + noise
+    P = W^-1 - W^-1 A (A' W^-1 A)^-1 A' W^-1,   c = P y
+
+Nothing here is of N x N: a home of systems (`dense` on the host, `device` on a GPU) brings W^-1 A, W^-1 y and log |W|,
+and later, if asked, entries of W^-1. Values may have several columns: integrands on shared points under one covariance,
+where W stands for B kron W with any B (the estimates do not depend on it).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+
+import numpy as np
+from jaxtyping import Float, Int
+from scipy.linalg import LinAlgError
+from scipy.linalg.lapack import dpotrf, dpotrs, dtrtrs
+
+#: Relative size below which a difference of two like numbers is rounding.
+ROUNDING = 1e-14
+
+
+class System(ABC):
+    """Coefficients, weights and their errors, from W^-1 [A y]."""
+
+    def __init__(
+        self,
+        solved: Float[np.ndarray, "N q+m"],
+        columns: Float[np.ndarray, "N q"],
+        values: Float[np.ndarray, " N *m"],
+        log_determinant: float,
+    ) -> None:
+        self.values = values
+        q = columns.shape[1]
+        whitened, target = solved[:, :q], solved[:, q:]
+        self._normal = cholesky(np.asfortranarray(columns.T @ whitened), "normal matrix of the columns")
+        coefficients, _ = dpotrs(self._normal, columns.T @ target, lower=1)
+        weights = target - whitened @ coefficients
+        self.coefficients = coefficients if values.ndim == 2 else coefficients[:, 0]
+        self.weights = weights if values.ndim == 2 else weights[:, 0]
+        self._reducer = dtrtrs(self._normal, whitened.T, lower=1)[0].T
+        self._log_determinant = log_determinant
+
+    @cached_property
+    def covariance(self) -> Float[np.ndarray, "q q"]:
+        """Covariance of the coefficients under the model (of each column of values, for unit B)."""
+        return dpotrs(self._normal, np.eye(len(self.coefficients)), lower=1)[0]
+
+    @cached_property
+    def influence(self) -> Float[np.ndarray, "q N"]:
+        """How each coefficient depends on each value: (A' W^-1 A)^-1 A' W^-1."""
+        return dtrtrs(self._normal, self._reducer.T, lower=1, trans=1)[0]
+
+    def restricted_likelihood(self) -> float:
+        """Minus the log restricted likelihood, (y'Py + log|W| + log|A'W^-1 A|) / 2, without its constant."""
+        normal = 2 * float(np.sum(np.log(np.diag(self._normal))))
+        quadratic = float(np.sum(self.values * self.weights))
+        return 0.5 * (quadratic + self._count * (self._log_determinant + normal))
+
+    def leave_one_out(self) -> tuple[Float[np.ndarray, " N *m"], Float[np.ndarray, N * m]]:
+        """Residual and variance of each value predicted from all others: P y / diag P and 1 / diag P."""
+        diagonal = self._projection_diagonal.reshape(-1, *[1] * (self.values.ndim - 1))
+        return self.weights / diagonal, np.broadcast_to(1.0 / diagonal, self.weights.shape)
+
+    def leave_one_out_likelihood(self) -> float:
+        """Minus the log predictive density of each value given the others, summed."""
+        residual, variance = self.leave_one_out()
+        return 0.5 * float(np.sum(np.log(variance) + residual**2 / variance))
+
+    def leave_rows_out(self, folds: Iterable[Int[np.ndarray, " k"]]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Residuals, (P_SS)^-1 (P y)_S, of each fold S of rows predicted from all others, and their covariance."""
+        for rows in folds:
+            reducer = self._reducer[rows]
+            covariance = np.linalg.inv(self._inverse_block(rows) - reducer @ reducer.T)
+            yield covariance @ self.weights[rows], covariance
+
+    @abstractmethod
+    def _inverse_diagonal(self) -> Float[np.ndarray, " N"]:
+        """The diagonal of W^-1."""
+
+    @abstractmethod
+    def _inverse_block(self, rows: Int[np.ndarray, " k"]) -> Float[np.ndarray, "k k"]:
+        """W^-1 between some of the rows."""
+
+    @property
+    def _count(self) -> int:
+        return 1 if self.values.ndim == 1 else self.values.shape[1]
+
+    @cached_property
+    def _projection_diagonal(self) -> Float[np.ndarray, " N"]:
+        whole = self._inverse_diagonal()
+        # A row that no other row predicts has none left but rounding errors of either sign.
+        return np.maximum(whole - np.sum(self._reducer**2, axis=1), ROUNDING * whole)
+
+
+def cholesky(matrix: Float[np.ndarray, "k k"], what: str) -> Float[np.ndarray, "k k"]:
+    """The lower factor in the memory of a column-major matrix; what lies above its diagonal is not meaningful."""
+    factor, info = dpotrf(matrix, lower=1, overwrite_a=1, clean=0)
+    if info != 0:
+        raise LinAlgError(f"The {what} is not positive definite (leading minor {info}).")
+    return factor
