@@ -10,12 +10,13 @@ WORKERS       ?= 2#     pytest processes; 0 runs the tests in one
 PYTEST_ARGS   ?=#       passed on to pytest
 FUZZ_EXAMPLES ?= 1000#  examples for each property in `make fuzz`
 FUZZ_SEED     ?= random
+RELEASE_PYTHONS ?= 3.11 3.13#  oldest and newest for `make release-check`: versions on the path, or paths
 
 # One BLAS thread for each test process, so that the processes do not fight over the cores.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 VECLIB_MAXIMUM_THREADS=1 MPLBACKEND=Agg
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-samplers lint format fuzz bench lock clean
+.PHONY: help setup demo test test-samplers lint format fuzz bench lock wheel release-check clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -76,6 +77,12 @@ lock: ## write both lock files anew from the newest versions pyproject.toml allo
 		build/lock/bin/python -m pip freeze --all --exclude pip --exclude vvcv | grep -vxFf build/requirements.lock; \
 		} > build/requirements-samplers.lock
 	mv build/requirements.lock build/requirements-samplers.lock .
+
+wheel: $(STAMP) ## build wheel and sdist into dist/
+	$(BIN)/hatchling build -d dist
+
+release-check: $(STAMP) ## install the wheel in bare environments, oldest and newest versions, and run its smoke test
+	$(BIN)/python tools/release_check.py $(strip $(RELEASE_PYTHONS))
 
 clean: ## remove the virtual environment and everything generated
 	rm -rf $(VENV) $(SAMPLERS) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
