@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..data import require
+from ..files import MOST_BYTES
 from ..runtime.version import __version__
 from . import result
 from .joint import error_correlation
@@ -57,7 +58,7 @@ def load(path: str | os.PathLike) -> Estimate:
     records = {name: kind for name, kind in vars(result).items() if isinstance(kind, type) and is_dataclass(kind)}
     try:
         return unpack(json.loads(dataset[RECORD].item()), arrays, records)
-    except (KeyError, TypeError, AttributeError) as error:
+    except (KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ValueError(
             f"{Path(path).name!r} lacks fields that this version of vvcv needs ({error}). Load it with the version "
             f"that wrote it, {dataset.attrs.get('written_by', 'unknown')}."
@@ -142,12 +143,18 @@ def _read(path: Path) -> xr.Dataset:
     try:
         h5py.File(path, "r").close()  # what is no HDF5 at all is refused here, with the clearer message
         with xr.open_dataset(path, engine=ENGINE) as file:
-            return file.load()
+            size = file.nbytes
+            if size <= MOST_BYTES:
+                return file.load()
     except Exception as error:  # the HDF5 library raises many kinds for broken files
         raise ValueError(
             f"A stored estimate must be a netCDF file, but {path.name!r} cannot be read as one ({error}). It is of "
             "another kind, or was cut short when it was copied: copy it again, or save the estimate again."
         ) from error
+    raise ValueError(
+        f"A stored estimate has less than {MOST_BYTES / 1e9:.3g} GB of numbers, but {path.name!r} says that it holds "
+        f"{size / 1e9:.3g} GB. It is of another kind, or damaged: save the estimate again."
+    )
 
 
 def _verify(dataset: xr.Dataset, name: str) -> None:

@@ -21,7 +21,7 @@ REMEDY = "It is of another kind, or was cut short when it was copied: copy or wr
 
 def read_netcdf(file: Path, limit: int) -> dict[str, Labelled]:
     """The arrays of a netCDF file that may be needed."""
-    _need_netcdf()
+    need_netcdf()
     return _read(file, limit, "h5netcdf", "netCDF")
 
 
@@ -34,7 +34,7 @@ def read_zarr(file: Path, limit: int) -> dict[str, Labelled]:
 
 def write_netcdf(file: Path, arrays: Mapping[str, np.ndarray]) -> None:
     """A netCDF file with a group for each task that has points of its own."""
-    _need_netcdf()
+    need_netcdf()
     _tree(arrays).to_netcdf(file, engine="h5netcdf")
 
 
@@ -113,7 +113,7 @@ def _texts(value: Any) -> Iterator[str]:
             yield from _texts(item)
 
 
-def _need_netcdf() -> None:
+def need_netcdf() -> None:
     try:
         import h5netcdf
         import h5py  # noqa: F401
