@@ -115,7 +115,7 @@ def _texts(value: Any) -> Iterator[str]:
 
 def need_netcdf() -> None:
     try:
-        import h5netcdf
+        import h5netcdf  # noqa: F401
         import h5py  # noqa: F401
     except ImportError:
         raise ImportError("netCDF files need h5netcdf and h5py: pip install 'vvcv[io]'.") from None
