@@ -2,6 +2,7 @@
 PYTHON  ?= python3
 VENV    ?= .venv
 SAMPLERS ?= .venv-samplers
+NEWEST  ?= .venv-newest
 BIN     := $(VENV)/bin
 STAMP   := $(VENV)/.installed
 PIP     := $(BIN)/python -m pip --disable-pip-version-check -qq
@@ -10,12 +11,13 @@ WORKERS       ?= 2#     pytest processes; 0 runs the tests in one
 PYTEST_ARGS   ?=#       passed on to pytest
 FUZZ_EXAMPLES ?= 1000#  examples for each property in `make fuzz`
 FUZZ_SEED     ?= random
+RELEASE_PYTHONS ?= 3.11 3.13#  oldest and newest for `make release-check`: versions on the path, or paths
 
 # One BLAS thread for each test process, so that the processes do not fight over the cores.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 VECLIB_MAXIMUM_THREADS=1 MPLBACKEND=Agg
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-samplers lint format fuzz bench lock clean
+.PHONY: help setup demo test test-samplers test-newest lint format fuzz bench lock wheel release-check clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -46,6 +48,16 @@ $(SAMPLERS)/.installed: pyproject.toml requirements.lock requirements-samplers.l
 	@$(SAMPLERS)/bin/python -m pip --disable-pip-version-check -qq install --no-build-isolation --no-deps --editable .
 	@touch $@
 
+test-newest: $(NEWEST)/.installed ## the same, and those of files and tables, with the newest packages there are (PYTHON=python3.13)
+	$(ONE_THREAD) $(NEWEST)/bin/python -m pytest -q -n $(strip $(WORKERS)) --dist loadscope \
+		tests/samplers tests/interop tests/files tests/estimation/test_summary.py $(PYTEST_ARGS)
+
+$(NEWEST)/.installed: pyproject.toml
+	@echo "installing into $(NEWEST) (once; takes a minute or more)"
+	@$(PYTHON) -m venv $(NEWEST)
+	@$(NEWEST)/bin/python -m pip --disable-pip-version-check -qq install --editable '.[all,test]'
+	@touch $@
+
 lint: $(STAMP) ## ruff check, ruff format --check and mypy
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -68,7 +80,7 @@ lock: ## write both lock files anew from the newest versions pyproject.toml allo
 	rm -rf build/lock
 	$(PYTHON) -m venv build/lock
 	build/lock/bin/python -m pip install -qq --upgrade pip
-	build/lock/bin/python -m pip install -qq --upgrade --upgrade-strategy eager '.[dev,plot,io,arviz,experiments,evidence]'
+	build/lock/bin/python -m pip install -qq --upgrade --upgrade-strategy eager '.[dev,plot,files,arviz,experiments,evidence]'
 	{ echo '# Everything the extras need, but for the samplers beside JAX, pinned. Written by `make lock`.'; \
 		build/lock/bin/python -m pip freeze --all --exclude pip --exclude vvcv; } > build/requirements.lock
 	build/lock/bin/python -m pip install -qq -c build/requirements.lock '.[all]'
@@ -77,6 +89,12 @@ lock: ## write both lock files anew from the newest versions pyproject.toml allo
 		} > build/requirements-samplers.lock
 	mv build/requirements.lock build/requirements-samplers.lock .
 
+wheel: $(STAMP) ## build wheel and sdist into dist/
+	$(BIN)/hatchling build -d dist
+
+release-check: $(STAMP) ## install the wheel in bare environments, oldest and newest versions, and run its smoke test
+	$(BIN)/python tools/release_check.py $(strip $(RELEASE_PYTHONS))
+
 clean: ## remove the virtual environment and everything generated
-	rm -rf $(VENV) $(SAMPLERS) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(SAMPLERS) $(NEWEST) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true

@@ -190,3 +190,13 @@ def test_kills_full_disks_and_damage_leave_a_whole_file_or_an_error(tmp_path):
     assert results["file size limit"]["error raised, old file whole"] > 0
     outcomes = {name for outcome in results.values() if isinstance(outcome, dict) for name in outcome}
     assert not outcomes & {"broken", "mixed", "unreadable", "silently wrong"}
+
+
+def test_a_file_that_claims_more_numbers_than_any_estimate_has_is_not_read(tmp_path):
+    import h5netcdf
+
+    with h5netcdf.File(tmp_path / "e.nc", "w") as file:  # nothing is written: a small file of 80 GB
+        file.dimensions = {"n": 10**10}
+        file.create_variable("a", ("n",), float, chunks=(1000,))
+    with pytest.raises(ValueError, match="says that it holds 80 GB"):
+        load(tmp_path / "e.nc")

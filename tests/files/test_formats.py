@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import sys
 import zipfile
 
@@ -135,6 +136,27 @@ def test_a_broken_file_is_refused_in_one_sentence_that_says_what_to_do(tmp_path,
     with pytest.raises(ValueError, match=message) as caught:
         read_tasks(tmp_path / name, most_bytes=10_000_000)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("codec", ["pickle", "\\u0070ickle", "Pickle"])
+@pytest.mark.parametrize("linked", [False, True])
+def test_a_zarr_folder_that_asks_for_unpickling_is_refused_before_anything_is_decoded(tmp_path, codec, linked):
+    pytest.importorskip("zarr")
+    folder, left_behind = tmp_path / "t.zarr", tmp_path / "unpickled"
+    names = (tmp_path if linked else folder) / "names"
+    names.mkdir(parents=True)
+    folder.mkdir(exist_ok=True)
+    if linked:
+        (folder / "names").symlink_to(names)
+    (folder / ".zgroup").write_text('{"zarr_format": 2}')
+    header = {"zarr_format": 2, "shape": [1], "chunks": [1], "dtype": "|O", "compressor": None, "fill_value": None}
+    header |= {"order": "C", "filters": [{"id": "CODEC", "protocol": 5}]}
+    (names / ".zarray").write_text(json.dumps(header).replace("CODEC", codec))
+    (names / ".zattrs").write_text('{"_ARRAY_DIMENSIONS": ["names"]}')  # an index, which is read on opening
+    (names / "0").write_text(f"cos\nmkdir\n(V{left_behind}\ntR.")  # a pickle that makes a folder
+    with pytest.raises(ValueError, match="holds a link" if linked else "must not hold pickled objects"):
+        read_tasks(folder)
+    assert not left_behind.exists()
 
 
 def test_parquet_and_zarr_name_the_extra_they_need(tmp_path, monkeypatch):

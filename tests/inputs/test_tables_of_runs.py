@@ -39,7 +39,7 @@ def test_parquet_without_pyarrow_names_the_package(tmp_path, monkeypatch):
 
     monkeypatch.setattr(pd, "read_parquet", missing)
     (tmp_path / "runs.parquet").write_bytes(b"PAR1")
-    with pytest.raises(ImportError, match="pip install pyarrow"):
+    with pytest.raises(ImportError, match=r"vvcv\[files\]"):
         GIVEN.tasks_from_table(tmp_path / "runs.parquet")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 import vvcv
@@ -25,6 +26,14 @@ def test_a_missing_package_is_named_with_its_extra(monkeypatch, call, package, m
     with pytest.raises(ImportError) as error:
         call(object())
     assert str(error.value) == message
+
+
+def test_inference_data_name_the_extra_they_need(monkeypatch):
+    x = np.random.default_rng(0).normal(size=(20, 1))
+    est = vvcv.estimate(vvcv.Tasks.shared(x, -x, x**2), "zv")
+    monkeypatch.setitem(sys.modules, "arviz", None)
+    with pytest.raises(ImportError, match=r"vvcv\[arviz\]"):
+        est.to_inference_data()
 
 
 def test_importing_vvcv_imports_no_sampler_and_no_arviz():

@@ -68,13 +68,13 @@ def test_seeds_are_reproducible(draws):
 
 def test_missing_blackjax_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "blackjax", None)
-    with pytest.raises(ImportError, match="pip install blackjax"):
+    with pytest.raises(ImportError, match=r"vvcv\[blackjax\]"):
         lotka_volterra.sample(0, n_draws=3, n_chains=1, warmup=7)
 
 
 def test_missing_stan_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "stan", None)
-    with pytest.raises(ImportError, match="pip install pystan"):
+    with pytest.raises(ImportError, match=r"vvcv\[stan\]"):
         lotka_volterra.sample(0, n_draws=3, n_chains=1, warmup=7, sampler="stan")
 
 

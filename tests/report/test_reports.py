@@ -25,7 +25,7 @@ def estimate():
 def test_the_table_names_every_column_and_every_task(estimate):
     text = str(estimate)
     header = text.splitlines()[0]
-    for column in ("task", "estimate", "std error", "plain average", "gain", "n", "rung"):
+    for column in ("task", "estimate", "std error", "plain average", "gain", "n", "method"):
         assert column in header
     assert header.count("std error") == 2
     for name in ("growth", "[bold] tiny", "constant"):

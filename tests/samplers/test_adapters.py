@@ -152,6 +152,15 @@ class Claims:
 class TestNumPyro(Claims):
     adapter = "numpyro"
 
+    @pytest.mark.parametrize("problem", ["schools", "simplex"])
+    def test_the_default_serves_every_variable_at_once(self, problem):
+        """No method and no variable chosen: 18 smooth integrands of 10 coordinates, and 4 shares."""
+        est = vvcv.estimate(run(self.adapter, problem).posterior)
+        exact, error = means_of(problem, est.names)
+        z = (est.mean - exact) / np.hypot(est.std_error, error)
+        assert np.abs(z).max() < LARGEST_Z, dict(zip(est.names, z.round(1), strict=True))
+        assert est.gain.min() >= 10, dict(zip(est.names, est.gain, strict=True))
+
 
 class TestBlackJAX(Claims):
     adapter = "blackjax"

@@ -43,6 +43,12 @@ def test_missing_arrays_are_named_with_exit_code_two(tmp_path, ladder):
     assert run(tmp_path / "none.npz").exit_code == 2
 
 
+def test_files_with_more_numbers_than_allowed_are_refused_in_one_line(tmp_path, ladder):
+    np.savez(tmp_path / "a.npz", **{name: getattr(ladder, name) for name in NAMES})
+    result = run(tmp_path / "a.npz", "--max-gb", "0.000001")
+    assert result.exit_code == 2 and "raise the limit" in result.output and result.output.count("\n") == 1
+
+
 def test_the_example_in_the_help_runs(tmp_path, ladder, monkeypatch):
     monkeypatch.chdir(tmp_path)
     np.savez("ladder.npz", **{name: getattr(ladder, name) for name in NAMES})

@@ -8,7 +8,8 @@ from typing import Annotated
 
 import typer
 
-from ..data.files import read_arrays
+from ..files.named import read_arrays
+from .messages import MaxGigabytes, in_one_line
 
 
 def evidence_command(
@@ -20,6 +21,7 @@ def evidence_command(
     ],
     plot: Annotated[Path | None, typer.Option(help="Where a picture goes, if anywhere.")] = None,
     compare: Annotated[bool, typer.Option(help="Also plain averages, stepping stones and MBAR.")] = True,
+    max_gb: MaxGigabytes = 2.0,
 ) -> None:
     """Log evidence with an error bar, from draws of all power posteriors.
 
@@ -31,13 +33,9 @@ def evidence_command(
     from ..thermodynamic.samples import FIELDS
 
     names = {name for others in FIELDS.values() for name in others}
-    try:
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always", UserWarning)
-            result = evidence(read_arrays(file, names), compare=compare, progress=True)
-    except (ValueError, OSError, ImportError) as error:
-        typer.echo(f"error: {error}", err=True)
-        raise typer.Exit(2) from None
+    with in_one_line(), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UserWarning)
+        result = evidence(read_arrays(file, names, int(max_gb * 1e9)), compare=compare, progress=True)
     for warning in caught:
         typer.echo(f"warning: {warning.message}", err=True)
     typer.echo(str(result))

@@ -31,7 +31,7 @@ def summary_of(estimate: Numbers) -> Frame:
         "gain": estimate.gain,
         "ess_worth": worth,
         "n": np.array(estimate.sizes),
-        "rung": np.array(estimate.methods, dtype=object),
+        "method": np.array(estimate.methods, dtype=object),
     }
     return frame(estimate.names, columns, [f"method {estimate.method}, {estimate.seconds:.1f} s", *estimate.alarms()])
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..data import require
+from ..files import MOST_BYTES
 from ..runtime.disk import write_whole
 from ..runtime.version import __version__
 from .joint import error_correlation
@@ -103,12 +104,18 @@ def _read(path: Path) -> xr.Dataset:
     try:
         h5py.File(path, "r").close()  # what is no HDF5 at all is refused here, with the clearer message
         with xr.open_dataset(path, engine=ENGINE) as file:
-            return file.load()
+            size = file.nbytes
+            if size <= MOST_BYTES:
+                return file.load()
     except Exception as error:  # the HDF5 library raises many kinds for broken files
         raise ValueError(
             f"A stored estimate must be a netCDF file, but {path.name!r} cannot be read as one ({error}). It is of "
             "another kind, or was cut short when it was copied: copy it again, or save the estimate again."
         ) from error
+    raise ValueError(
+        f"A stored estimate has less than {MOST_BYTES / 1e9:.3g} GB of numbers, but {path.name!r} says that it holds "
+        f"{size / 1e9:.3g} GB. It is of another kind, or damaged: save the estimate again."
+    )
 
 
 def _verify(dataset: xr.Dataset, name: str) -> None:

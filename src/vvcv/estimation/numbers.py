@@ -107,7 +107,7 @@ class Numbers:
             "monte_carlo_std_error": self.monte_carlo.std_error,
             "gain": self.gain,
             "samples": np.array(self.sizes),
-            "rung": np.array(self.methods),
+            "method": np.array(self.methods),
             "kernel": np.array(self.kernel),
         }
 

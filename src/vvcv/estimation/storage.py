@@ -30,7 +30,7 @@ def load(path: str | os.PathLike) -> Estimate:
     arrays = {str(name).removeprefix(ARRAY): variable.values for name, variable in dataset.variables.items()}
     try:
         return unpack(json.loads(dataset[RECORD].item()), arrays, RECORDS)
-    except (KeyError, TypeError, AttributeError) as error:
+    except (KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ValueError(
             f"{Path(path).name!r} lacks fields that this version of vvcv needs ({error}). Load it with the version "
             f"that wrote it, {dataset.attrs.get('written_by', 'unknown')}."

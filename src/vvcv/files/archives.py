@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -14,11 +16,18 @@ from .limits import readable, within
 
 def read_npz(file: Path, limit: int) -> dict[str, Labelled]:
     """The arrays of an archive that may be needed."""
+    with measured(file, limit) as arrays:
+        return {name: Labelled(arrays[name]) for name in arrays.files if wanted(name)}
+
+
+@contextmanager
+def measured(file: Path, limit: int) -> Iterator[Any]:
+    """An open archive whose arrays are numbers and, unpacked, not larger than `limit` bytes."""
     with readable(file, "a NumPy archive of numbers", "Write it with numpy.savez(FILE, points=..., scores=...)."):
         with zipfile.ZipFile(file) as archive:
             within(sum(entry.file_size for entry in archive.infolist()), limit, file.name)
         with np.load(file, allow_pickle=False) as arrays:
-            return {name: Labelled(arrays[name]) for name in arrays.files if wanted(name)}
+            yield arrays
 
 
 def write_npz(file: Path, arrays: Mapping[str, np.ndarray]) -> None:

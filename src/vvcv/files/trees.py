@@ -2,36 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from ..data import require
 from .arrays import Labelled, wanted
 from .limits import readable, within
 
 LEADING = ("chain", "draw")
+#: Files of a zarr folder that say how its arrays are decoded.
+METADATA = (".zarray", ".zmetadata", "zarr.json")
 REMEDY = "It is of another kind, or was cut short when it was copied: copy or write it again."
 
 
 def read_netcdf(file: Path, limit: int) -> dict[str, Labelled]:
     """The arrays of a netCDF file that may be needed."""
-    try:
-        import h5netcdf  # noqa: F401
-    except ImportError:
-        raise ImportError("netCDF files need h5netcdf and h5py: pip install 'vvcv[io]'.") from None
+    need_netcdf()
     return _read(file, limit, "h5netcdf", "netCDF")
 
 
 def read_zarr(file: Path, limit: int) -> dict[str, Labelled]:
-    """The arrays of a zarr folder that may be needed."""
+    """The arrays of a zarr folder that may be needed, where none of its codecs can run code."""
     _need_zarr()
+    _refuse_pickle(file)
     return _read(file, limit, "zarr", "zarr")
 
 
 def write_netcdf(file: Path, arrays: Mapping[str, np.ndarray]) -> None:
     """A netCDF file with a group for each task that has points of its own."""
+    need_netcdf()
     _tree(arrays).to_netcdf(file, engine="h5netcdf")
 
 
@@ -84,6 +87,38 @@ def _dims(name: str, ndim: int) -> tuple[str, ...]:
         return (last,)
     leading = LEADING if ndim == 3 else ("draw",)
     return (*leading, last)[:ndim]
+
+
+def _refuse_pickle(folder: Path) -> None:
+    """Zarr's metadata may name a codec that unpickles, which runs what the file's writer wanted; some versions do."""
+    for file in folder.rglob("*"):
+        require(not file.is_symlink(), f"{folder.name!r} holds a link, {file.name!r}. Copy what it points to.")
+        if file.name.lower() not in METADATA:
+            continue
+        with readable(folder, "zarr", REMEDY):
+            named = [text for text in _texts(json.loads(file.read_bytes())) if "pickle" in text.lower()]
+        require(
+            not named,
+            f"{folder.name!r} names the codec {next(iter(named), '')[:40]!r}, but files must not hold pickled objects, "
+            "which can run any code. Write numbers and plain text.",
+        )
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """All strings within JSON, the keys of its objects too."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for item in (*value, *value.values()) if isinstance(value, dict) else value:
+            yield from _texts(item)
+
+
+def need_netcdf() -> None:
+    try:
+        import h5netcdf  # noqa: F401
+        import h5py  # noqa: F401
+    except ImportError:
+        raise ImportError("netCDF files need h5netcdf and h5py: pip install 'vvcv[io]'.") from None
 
 
 def _need_zarr() -> None:

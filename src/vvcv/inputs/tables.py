@@ -84,6 +84,6 @@ def _as_table(table: Any) -> Any:
     try:
         return pd.read_csv(file) if kind == ".csv" else pd.read_parquet(file)
     except ImportError:
-        raise ImportError("Parquet files need pyarrow: pip install pyarrow.") from None
+        raise ImportError("Parquet files need pyarrow: pip install 'vvcv[files]'.") from None
     except Exception as error:  # a broken file raises many kinds
         raise ValueError(f"{file.name!r} must be a table of runs, but cannot be read ({error}).") from None

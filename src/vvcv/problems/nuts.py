@@ -78,5 +78,5 @@ def _import_blackjax():
     try:
         import blackjax
     except ImportError as error:
-        raise ImportError("Sampling with NUTS needs BlackJAX: pip install blackjax") from error
+        raise ImportError("Sampling with NUTS needs BlackJAX: pip install 'vvcv[blackjax]'.") from error
     return blackjax

@@ -42,5 +42,5 @@ def _import_stan():
         import stan
     except ImportError as error:
         # PyStan 3.10 imports pkg_resources, which later releases of setuptools no longer have.
-        raise ImportError("Sampling with Stan needs PyStan: pip install pystan 'setuptools<81'") from error
+        raise ImportError("Sampling with Stan needs PyStan: pip install 'vvcv[stan]'.") from error
     return stan

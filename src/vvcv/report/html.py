@@ -87,7 +87,7 @@ def _table(names: Sequence[str], columns: Mapping[str, np.ndarray]) -> str:
         shown = (*with_error(number["mean"], number["std_error"]), *with_error(*plain), gain(number["gain"]))
         exactly = (number["mean"], number["std_error"], *plain, number["gain"], number["samples"])
         cells = zip((*shown, str(int(number["samples"]))), exactly, strict=True)
-        texts = (words(str(columns["rung"][t])), str(columns["kernel"][t]))
+        texts = (words(str(columns["method"][t])), str(columns["kernel"][t]))
         lines.append(
             f"<tr><td>{_text(name)}</td>"
             + "".join(f'<td data-value="{value!r}">{_text(text)}</td>' for text, value in cells)

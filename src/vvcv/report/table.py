@@ -17,12 +17,12 @@ def table(names: Sequence[str], columns: Mapping[str, np.ndarray], remarks: Sequ
     grid.add_column("task")
     for name in ("estimate", "std error", "plain average", "std error", "gain", "n"):
         grid.add_column(name, justify="right")
-    grid.add_column("rung")
+    grid.add_column("method")
     for t, name in enumerate(names):
         estimate = with_error(columns["mean"][t], columns["std_error"][t])
         plain = with_error(columns["monte_carlo_mean"][t], columns["monte_carlo_std_error"][t])
-        size, rung = str(int(columns["samples"][t])), str(columns["rung"][t])
-        grid.add_row(escape(printable(name)), *estimate, *plain, gain(float(columns["gain"][t])), size, rung)
+        size, method = str(int(columns["samples"][t])), str(columns["method"][t])
+        grid.add_row(escape(printable(name)), *estimate, *plain, gain(float(columns["gain"][t])), size, method)
     return render(grid) + "\n" + "; ".join(remarks)
 
 

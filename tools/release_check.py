@@ -1,0 +1,137 @@
+"""Install the wheel in bare environments and run the smoke test there: python tools/release_check.py 3.11 3.13
+
+For each Python given (a version or a path), once with the oldest versions that pyproject.toml allows and once with the
+newest, first without extras and then with those that read and draw. Wheels only: nothing is compiled. Then every extra
+is resolved on its own, the sdist is installed, and CITATION.cff validated. The logs go to results/release/.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+from packaging.requirements import Requirement
+
+ROOT = Path(__file__).parents[1]
+WORK, LOGS = ROOT / "build" / "release", ROOT / "results" / "release"
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+
+#: Extras that the smoke test can use; the samplers have tests of their own.
+SMOKED = "plot,io,files"
+
+#: Warnings are errors, but for deprecations: those of other packages are theirs.
+PYTHON_OPTIONS = ("-P", "-W", "error", "-W", "ignore::DeprecationWarning")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("pythons", nargs="+", help="versions such as 3.11, or paths of Pythons")
+    pythons = [find_python(given) for given in parser.parse_args().pythons]
+    shutil.rmtree(WORK, ignore_errors=True)
+    WORK.mkdir(parents=True)
+    LOGS.mkdir(exist_ok=True)
+    wheel, sdist = build()
+    oldest = WORK / "oldest.txt"
+    oldest.write_text("\n".join(lower_bounds(PROJECT)) + "\n")
+    for python in pythons:
+        for age, constraints in {"oldest": ("-c", str(oldest)), "newest": ()}.items():
+            smoke_twice(python, age, wheel, constraints)
+        resolve_extras(python, wheel)
+    smoke_sdist(pythons[-1], sdist)
+    validate_citation(pythons[0])
+
+
+def lower_bounds(project: dict) -> list[str]:
+    """The oldest version that pyproject.toml allows of each package, as pip constraints."""
+    given = [*project["dependencies"], *(line for extra in project["optional-dependencies"].values() for line in extra)]
+    bounds = {}
+    for requirement in map(Requirement, given):
+        for specifier in requirement.specifier:
+            if specifier.operator == ">=":
+                bounds[requirement.name] = specifier.version
+    return [f"{name}=={version}" for name, version in sorted(bounds.items())]
+
+
+def build() -> tuple[Path, Path]:
+    """Wheel and sdist, by the build backend of this environment."""
+    run([sys.executable, "-m", "hatchling", "build", "-d", str(WORK / "dist")])
+    return next((WORK / "dist").glob("*.whl")), next((WORK / "dist").glob("*.tar.gz"))
+
+
+def smoke_twice(python: str, age: str, wheel: Path, constraints: tuple[str, ...]) -> None:
+    """The smoke test in an environment of the wheel alone, then with the extras of files and pictures."""
+    name = f"python{version_of(python)}-{age}"
+    bin = environment(python, name)
+    text = ""
+    for extras in ("", f"[{SMOKED}]"):
+        run([bin / "pip", "install", "-qq", "--only-binary", ":all:", *constraints, f"{wheel}{extras}"])
+        text += f"$ pip install --only-binary :all: {wheel.name}{extras}   # {age} versions\n$ python tools/smoke.py\n"
+        text += run([bin / "python", *PYTHON_OPTIONS, "tools/smoke.py", PROJECT["version"]]) + "\n"
+    write(f"{name}.log", text)
+
+
+def resolve_extras(python: str, wheel: Path) -> None:
+    """Each extra on its own has versions that go together, found without installing them."""
+    name = f"python{version_of(python)}-extras"
+    pip = environment(python, name) / "pip"
+    text = ""
+    for extra in PROJECT["optional-dependencies"]:
+        said = run([pip, "install", "--dry-run", "--only-binary", ":all:", f"{wheel}[{extra}]"])
+        text += f"$ pip install --dry-run --only-binary :all: {wheel.name}[{extra}]\n{said.splitlines()[-1]}\n\n"
+    write(f"{name}.log", text)
+
+
+def smoke_sdist(python: str, sdist: Path) -> None:
+    """The smoke test once more, the package built from its source archive."""
+    name = f"python{version_of(python)}-sdist"
+    bin = environment(python, name)
+    run([bin / "pip", "install", "-qq", str(sdist)])
+    said = run([bin / "python", *PYTHON_OPTIONS, "tools/smoke.py", PROJECT["version"]])
+    write(f"{name}.log", f"$ pip install {sdist.name}\n$ python tools/smoke.py\n{said}")
+
+
+def validate_citation(python: str) -> None:
+    """CITATION.cff against the schema of its format."""
+    bin = environment(python, "citation")
+    run([bin / "pip", "install", "-qq", "cffconvert"])
+    said = run([bin / "cffconvert", "--validate", "-i", "CITATION.cff"])
+    write("citation.log", f"$ cffconvert --validate -i CITATION.cff\n{said}")
+
+
+def environment(python: str, name: str) -> Path:
+    """A fresh virtual environment with nothing but pip in it; the folder of its programs."""
+    run([python, "-m", "venv", WORK / name])
+    return WORK / name / "bin"
+
+
+def find_python(given: str) -> str:
+    found = shutil.which(given) or shutil.which(f"python{given}")
+    if found is None:
+        sys.exit(f"There is no Python {given!r} on the path: install it, or give the path of one.")
+    return found
+
+
+def version_of(python: str) -> str:
+    return run([python, "-c", "import sys; print('{}.{}'.format(*sys.version_info))"]).strip()
+
+
+def run(command: list[str | Path]) -> str:
+    """What the command printed; its errors, and the end of this check, where it fails."""
+    done = subprocess.run([str(part) for part in command], cwd=ROOT, capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(f"{' '.join(map(str, command))}\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def write(name: str, text: str) -> None:
+    """Logs name no folder of this machine."""
+    (LOGS / name).write_text(text.replace(str(ROOT), ".").rstrip() + "\n")
+    print(f"passed: results/release/{name}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
