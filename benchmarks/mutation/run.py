@@ -35,8 +35,8 @@ ROOMS = ("linear_system", "estimation", "paper")
 #: Tests of properties, of processes and of data that only must be refused take long and rarely see one line.
 LEFT_OUT = ("fuzz", "bad_input", "interrupt", "memory", "precision", "high_dimension", "invariance")
 
-#: Seconds (of CPU) that a test may take to be among those asked, that all tests of one change may take, and after
-#: which it counts as an endless loop.
+#: Seconds (of CPU) after which a test is cut short while its calls are written down, that all tests of one change may
+#: take, and after which a change counts as an endless loop.
 SLOW, ENOUGH, ENDLESS = 5.0, 12.0, 60
 
 #: What is imported before the fork cannot have its asserts rewritten, and need not.
@@ -178,7 +178,10 @@ class _Recorder:
             if code.co_filename.startswith(self.inside):
                 calls.add((code.co_filename, code.co_qualname))
 
+        ended = []
+
         def too_slow(number, frame):
+            ended.append(True)
             raise TimeoutError
 
         signal.signal(signal.SIGPROF, too_slow)
@@ -188,7 +191,7 @@ class _Recorder:
         reports = runtestprotocol(item, nextitem=nextitem, log=False)
         sys.settrace(None)
         signal.setitimer(signal.ITIMER_PROF, 0)
-        if all(report.passed for report in reports):
+        if ended or all(report.passed for report in reports):  # a test that was cut short is slow, and asked last
             names = sorted(f"{Path(file).relative_to(ROOT)}:{name}" for file, name in calls)
             self.tests[item.nodeid] = {"seconds": round(time.process_time() - began, 3), "calls": names}
         print(item.nodeid, [report.outcome for report in reports], flush=True)
