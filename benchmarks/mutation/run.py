@@ -40,7 +40,7 @@ LEFT_OUT = ("fuzz", "bad_input", "interrupt", "memory", "precision", "high_dimen
 SLOW, ENOUGH, ENDLESS = 5.0, 8.0, 60
 
 #: Tests asked about one change at most, those first that call the fewest functions.
-MOST = 12
+MOST = 25
 
 #: What is imported before the fork cannot have its asserts rewritten, and need not.
 QUIET = ("-W", "ignore::pytest.PytestAssertRewriteWarning")

@@ -19,11 +19,13 @@ from vvcv.estimation.weights import (
     weigh,
 )
 
+X = np.random.default_rng(0).normal(size=(20, 1))
+FOUND = vvcv.estimate(Tasks.shared(X, -X, np.column_stack([np.exp(X[:, 0]), np.sin(X[:, 0])])), "mc")
 
-@pytest.fixture(scope="module")
+
+@pytest.fixture
 def found():
-    x = np.random.default_rng(0).normal(size=(20, 1))
-    return vvcv.estimate(Tasks.shared(x, -x, np.column_stack([np.exp(x[:, 0]), np.sin(x[:, 0])])), "mc")
+    return replace(FOUND)
 
 
 def test_the_gain_is_the_ratio_of_variances_and_one_for_the_plain_average(found):

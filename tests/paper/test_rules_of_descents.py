@@ -104,3 +104,10 @@ def test_settings_that_make_no_sense_are_refused(wrong, rule):
     with pytest.raises(ValueError, match=rule):
         StochasticOptimisation(**wrong)
     StochasticOptimisation(epochs=0, held_out=0.0, regularization=0.0)
+
+
+def test_the_published_settings_are_those_of_the_authors_program():
+    published = BlockCoordinateDescent.as_published()
+    assert (published.decay, published.precision) == (0.99, "float32")
+    assert published.shared_state and published.b_first and published.learning_rate_b is None
+    assert BlockCoordinateDescent.as_published(decay=0.5, b_first=False).decay == 0.5
