@@ -19,6 +19,7 @@ import sys
 import time
 import traceback
 import warnings
+from importlib import import_module
 from importlib.abc import MetaPathFinder
 from importlib.machinery import SourceFileLoader
 from importlib.util import spec_from_file_location
@@ -110,7 +111,9 @@ def _outcome(path: str, where: str, tree: ast.Module, calls: dict[str, dict]) ->
 
     def run() -> int:
         resource.setrlimit(resource.RLIMIT_CPU, (ENDLESS, ENDLESS))
-        sys.meta_path.insert(0, _Changed(path, tree))
+        finder = _Changed(path, tree)
+        sys.meta_path.insert(0, finder)
+        import_module(finder.name)  # before pytest, which would take a file with doctests from the disk
         return _pytest(["-x", *asked])
 
     return "survived" if _in_fork(run) == 0 else "killed"

@@ -4,10 +4,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import xarray as xr
 from scipy.stats import t as student
 
 import vvcv
 from vvcv import Task, Tasks
+from vvcv.estimation.netcdf import FORMAT, RECORD, VERSION, _verify, checksum
+from vvcv.estimation.summary import _moments
 from vvcv.estimation.weights import (
     NEGLIGIBLE,
     PRICE,
@@ -92,3 +95,28 @@ def test_answers_are_averaged_with_their_weights():
         assert (both.model_error, both.cross_fitted_error) == (0.01, 0.02)
         x = np.array([[1.0], [2.0]])
         np.testing.assert_allclose(both.variate(x, -3 * x), w[0] * x[:, 0] - 3 * w[1] * x[:, 0])
+
+
+def test_errors_of_standard_deviations_follow_from_those_of_the_two_moments(found):
+    moments = replace(
+        found, mean=np.array([1.5, 0.2, 4.25, 0.04]), std_error=np.array([0.1, 0.2, 0.3, 0.09]), freedom=np.ones(4),
+        monte_carlo=replace(found.monte_carlo, mean=np.zeros(4), std_error=np.array([0.2, 0.2, 0.3, 0.09])),
+    )  # fmt: skip
+    table = _moments(moments, np.array([1.0, 0.0]))
+    np.testing.assert_allclose(table["sd"], [2.0, 0.0], atol=1e-12)
+    np.testing.assert_allclose(table["sd_error"], [(0.3 + 2 * 0.5 * 0.1) / (2 * 2.0), np.sqrt(0.09)])
+    np.testing.assert_allclose(table["ess_worth"], [(2.0 / 0.1) ** 2, 0.0])
+    np.testing.assert_allclose(table["gain"], [4.0, 1.0])
+
+
+def test_a_file_that_only_claims_to_be_an_estimate_is_refused():
+    for attributes, variables in (({"format": FORMAT}, {}), ({}, {RECORD: "{}"})):
+        with pytest.raises(ValueError, match="another kind"):
+            _verify(xr.Dataset(variables, attrs=attributes), "other.nc")
+    newer = xr.Dataset({RECORD: "{}"}, attrs={"format": FORMAT, "version": VERSION + 1})
+    with pytest.raises(ValueError, match="Upgrade"):
+        _verify(newer, "newer.nc")
+    now = xr.Dataset({RECORD: "{}"}, attrs={"format": FORMAT, "version": VERSION})
+    with pytest.raises(ValueError, match="checksum"):
+        _verify(now, "damaged.nc")
+    _verify(now.assign_attrs(checksum=checksum(now)), "whole.nc")

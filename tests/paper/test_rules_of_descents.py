@@ -4,9 +4,16 @@ import numpy as np
 import pytest
 
 from vvcv.kernels import Fixed, SquaredExponential
-from vvcv.paper import BlockCoordinateDescent, KernelVariate, Problem, StochasticOptimisation
-from vvcv.paper.descent import _rules, _start, _start_objective
-from vvcv.paper.loop import Known, start
+from vvcv.paper import (
+    BlockCoordinateDescent,
+    KernelVariate,
+    MarginalLikelihood,
+    MiniBatchMarginalLikelihood,
+    Problem,
+    StochasticOptimisation,
+)
+from vvcv.paper.descent import _held, _rules, _start, _start_objective
+from vvcv.paper.loop import Known, _held_out, start
 from vvcv.runtime.precision import float64
 
 KERNEL = SquaredExponential(1.5)
@@ -111,3 +118,22 @@ def test_the_published_settings_are_those_of_the_authors_program():
     assert (published.decay, published.precision) == (0.99, "float32")
     assert published.shared_state and published.b_first and published.learning_rate_b is None
     assert BlockCoordinateDescent.as_published(decay=0.5, b_first=False).decay == 0.5
+
+
+def test_the_mini_batch_likelihood_has_the_settings_of_the_authors_program():
+    settings = MiniBatchMarginalLikelihood()
+    assert (settings.epochs, settings.batch_size, settings.learning_rate, settings.decay) == (20, 10, 0.05, 0.99)
+    assert (settings.regularization, settings.condition) == (1e-6, 1e6)
+    assert (settings.constant, settings.smallest, settings.order) == (1.0, 1e-3, 1)
+    whole = MarginalLikelihood()
+    assert (whole.regularization, whole.order, whole.constant) == (1e-6, 1, 0.0)
+    assert (whole.evaluations, whole.reach) == (100, 6.0)
+
+
+@float64
+def test_the_objective_of_held_out_rows_is_the_sum_of_their_variances(one_target):
+    problem = Problem(one_target, KernelVariate(KERNEL))
+    settings = StochasticOptimisation()
+    state = start(_rules(settings, problem, one_target), *_start(problem, settings))
+    held = _held_out(_rules(settings, problem, one_target), _held(problem, one_target, settings), state.unknowns)
+    assert float(held) == pytest.approx(sum(task.values.var() for task in one_target), rel=1e-9)
