@@ -11,13 +11,15 @@ WORKERS       ?= 2#     pytest processes; 0 runs the tests in one
 PYTEST_ARGS   ?=#       passed on to pytest
 FUZZ_EXAMPLES ?= 1000#  examples for each property in `make fuzz`
 FUZZ_SEED     ?= random
+MUTANTS       ?= 200#   changes tried in `make mutants`
+MUTANTS_SEED  ?= 0
 RELEASE_PYTHONS ?= 3.11 3.13#  oldest and newest for `make release-check`: versions on the path, or paths
 
 # One BLAS thread for each test process, so that the processes do not fight over the cores.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 VECLIB_MAXIMUM_THREADS=1 MPLBACKEND=Agg
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-samplers test-newest lint format fuzz bench lock wheel release-check clean
+.PHONY: help setup demo test test-samplers test-newest lint format fuzz mutants bench lock wheel release-check clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -71,6 +73,10 @@ format: $(STAMP) ## rewrite the sources as ruff wants them
 fuzz: $(STAMP) ## run the property tests alone, with many examples and a fresh seed
 	$(ONE_THREAD) VVCV_FUZZ_EXAMPLES=$(strip $(FUZZ_EXAMPLES)) $(BIN)/python -m pytest -q -n $(strip $(WORKERS)) \
 		-m hypothesis --hypothesis-seed=$(strip $(FUZZ_SEED)) $(PYTEST_ARGS)
+
+mutants: $(STAMP) ## change the code in small ways and count the changes that no test notices; minutes
+	rm -f build/mutants_calls.json
+	$(ONE_THREAD) $(BIN)/python -m benchmarks.mutation.run --sample $(strip $(MUTANTS)) --seed $(strip $(MUTANTS_SEED))
 
 bench: $(STAMP) ## run the accuracy and speed benchmarks
 	$(BIN)/python benchmarks/accuracy.py

@@ -2,9 +2,9 @@
 
     python -m benchmarks.mutation.run [--sample 200] [--seed 0] [--out benchmarks/mutants.json]
 
-Once, every fast test of the rooms runs by itself, and which functions it calls is kept in build/. Then a sample of all
-changes is drawn. Each runs in a process of its own, forked after the heavy imports: the tests that call the changed
-function, quickest first, until one fails. Survivors are written with the reasons that the file already has for them.
+Once, every test of the rooms runs, and which functions it calls is kept in build/. Then a sample of all changes is
+drawn. Each runs in a process of its own, forked after the heavy imports: the tests that call the changed function, the
+most pointed first, until one fails. Survivors are written with the reasons that the file already has for them.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import sys
 import time
 import traceback
 import warnings
+from importlib import import_module
 from importlib.abc import MetaPathFinder
 from importlib.machinery import SourceFileLoader
 from importlib.util import spec_from_file_location
@@ -35,9 +36,12 @@ ROOMS = ("linear_system", "estimation", "paper")
 #: Tests of properties, of processes and of data that only must be refused take long and rarely see one line.
 LEFT_OUT = ("fuzz", "bad_input", "interrupt", "memory", "precision", "high_dimension", "invariance")
 
-#: Seconds (of CPU) that a test may take to be among those asked, that all tests of one change may take, and after
-#: which it counts as an endless loop.
-SLOW, ENOUGH, ENDLESS = 5.0, 12.0, 60
+#: Seconds (of CPU) after which a test is cut short while its calls are written down, that all tests of one change may
+#: take, and after which a change counts as an endless loop.
+SLOW, ENOUGH, ENDLESS = 5.0, 8.0, 60
+
+#: Tests asked about one change at most, those first that call the fewest functions.
+MOST = 25
 
 #: What is imported before the fork cannot have its asserts rewritten, and need not.
 QUIET = ("-W", "ignore::pytest.PytestAssertRewriteWarning")
@@ -60,14 +64,18 @@ def main() -> None:
     sources = {str(p.relative_to(ROOT)): p.read_text() for room in ROOMS for p in _files(room)}
     everything = [(path, index) for path, text in sources.items() for index in range(len(places_of(text)))]
     chosen = np.random.default_rng(given.seed).permutation(len(everything))[: given.sample]
-    by_hand = {mistake.what: _by_hand(mistake, sources[mistake.path], calls) for mistake in MISTAKES}
-    print(json.dumps(by_hand, indent=1), flush=True)
+    by_hand = {}
+    for mistake in MISTAKES:
+        by_hand[mistake.what] = _by_hand(mistake, sources[mistake.path], calls)
+        print(f"{by_hand[mistake.what]:8} {mistake.what}", flush=True)
     outcomes = []
-    for count, (path, index) in enumerate((everything[i] for i in sorted(chosen)), 1):
+    for count, (path, index) in enumerate((everything[i] for i in chosen), 1):
         change = described(path, sources[path], index)
         outcomes.append((change, _outcome(path, change.where, changed(sources[path], index), calls)))
         print(f"{count}/{len(chosen)} {outcomes[-1][1]:8} {path}:{change.line} {change.after}", flush=True)
-    _write(given, len(everything), by_hand, outcomes)
+        _write(
+            given, len(everything), by_hand, outcomes
+        )  # a run that is stopped leaves what it has: the order is random
 
 
 def _files(room: str) -> list[Path]:
@@ -103,20 +111,22 @@ def _outcome(path: str, where: str, tree: ast.Module, calls: dict[str, dict]) ->
 
     def run() -> int:
         resource.setrlimit(resource.RLIMIT_CPU, (ENDLESS, ENDLESS))
-        sys.meta_path.insert(0, _Changed(path, tree))
+        finder = _Changed(path, tree)
+        sys.meta_path.insert(0, finder)
+        import_module(finder.name)  # before pytest, which would take a file with doctests from the disk
         return _pytest(["-x", *asked])
 
     return "survived" if _in_fork(run) == 0 else "killed"
 
 
 def _tests_of(path: str, where: str, calls: dict[str, dict]) -> list[str]:
-    """Tests that call the function, or one around it, or else any of its file; quickest first."""
+    """Tests that call the function, or one around it, or else any of its file; the most pointed first."""
     parts = where.removesuffix(".__init__").split(".")
     for depth in range(len(parts), -1, -1):
         name = f"{path}:{'.'.join(parts[:depth])}".removesuffix(".<locals>")
         found = [test for test in calls if any(call.startswith(name) for call in calls[test]["calls"])]
         if found:
-            return sorted(found, key=lambda test: calls[test]["seconds"])
+            return sorted(found, key=lambda test: (len(calls[test]["calls"]), calls[test]["seconds"]))[:MOST]
     return []
 
 
@@ -178,7 +188,10 @@ class _Recorder:
             if code.co_filename.startswith(self.inside):
                 calls.add((code.co_filename, code.co_qualname))
 
+        ended = []
+
         def too_slow(number, frame):
+            ended.append(True)
             raise TimeoutError
 
         signal.signal(signal.SIGPROF, too_slow)
@@ -188,7 +201,7 @@ class _Recorder:
         reports = runtestprotocol(item, nextitem=nextitem, log=False)
         sys.settrace(None)
         signal.setitimer(signal.ITIMER_PROF, 0)
-        if all(report.passed for report in reports):
+        if ended or all(report.passed for report in reports):  # a test that was cut short is slow, and asked last
             names = sorted(f"{Path(file).relative_to(ROOT)}:{name}" for file, name in calls)
             self.tests[item.nodeid] = {"seconds": round(time.process_time() - began, 3), "calls": names}
         print(item.nodeid, [report.outcome for report in reports], flush=True)
@@ -217,7 +230,6 @@ def _write(given, possible: int, by_hand: dict[str, str], outcomes: list[tuple[C
         ],
     }
     given.out.write_text(json.dumps(record, indent=1) + "\n")
-    print(f"{record['killed']} of {record['tried']} killed; {len(lived)} survivors in {given.out}")
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ from ..runtime.device import Device, placed
 from ..runtime.precision import float64, without_warnings
 from ..runtime.progress import progress_bar, ticking
 from ..runtime.threads import threads_for
+from ..stein.automatic import check_order
 from ..tuning.interrupt import interruptible
 from ..tuning.starts import CANDIDATES, FAMILIES
 from .control_variate import ControlVariate
@@ -199,7 +200,7 @@ def _promises(offered: list[Answer]) -> tuple[Promise, ...]:
 
 def _options(kernel: KernelChoice, criterion: Criterion, order: int) -> Options:
     require(criterion in get_args(Criterion), f"criterion must be one of {get_args(Criterion)}, but is {criterion!r}.")
-    require(order in (1, 2), f"The Langevin operator has order 1 or 2, but order = {order!r}.")
+    check_order(order)
     if isinstance(kernel, Kernel) or callable(kernel):
         return Options((as_kernel(kernel),), criterion, order)
     families = CANDIDATES if kernel is None else (kernel,) if isinstance(kernel, str) else tuple(kernel)

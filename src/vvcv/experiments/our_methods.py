@@ -8,11 +8,11 @@ from functools import lru_cache
 import numpy as np
 
 from ..data import Tasks
-from ..estimation import Estimate, compare, estimate
+from ..estimation import METHODS, Estimate, compare, estimate
 from .experiment import Cell, Method, Vector
 
 #: The default, which climbs all rungs, and each of them.
-RUNGS = ("auto", "zv", "cf", "secf", "vv", "vv-secf")
+RUNGS = ("auto", *METHODS[1:])
 QUICK = ("auto", "zv", "vv")
 
 #: What the seconds of our rows mean.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..data import Tasks, require
 from . import archives, tables, trees
@@ -23,26 +23,27 @@ class Format(NamedTuple):
     write: Callable[[Path, Tasks], None]
 
 
-CSV = Format(
-    lambda file, limit: tasks_of_columns(tables.read_csv(file, limit), file.name),
-    lambda file, tasks: tables.write_csv(file, columns_of_tasks(tasks)),
-)
-PARQUET = Format(
-    lambda file, limit: tasks_of_columns(tables.read_parquet(file, limit), file.name),
-    lambda file, tasks: tables.write_parquet(file, columns_of_tasks(tasks)),
-)
-NPZ = Format(
-    lambda file, limit: tasks_of_arrays(archives.read_npz(file, limit), file.name),
-    lambda file, tasks: archives.write_npz(file, arrays_of_tasks(tasks)),
-)
-NETCDF = Format(
-    lambda file, limit: tasks_of_arrays(trees.read_netcdf(file, limit), file.name),
-    lambda file, tasks: trees.write_netcdf(file, arrays_of_tasks(tasks)),
-)
-ZARR = Format(
-    lambda file, limit: tasks_of_arrays(trees.read_zarr(file, limit), file.name),
-    lambda file, tasks: trees.write_zarr(file, arrays_of_tasks(tasks)),
-)
+def _of_columns(read: Callable[[Path, int], Any], write: Callable[[Path, Any], None]) -> Format:
+    """A table: one row for each point."""
+    return Format(
+        lambda file, limit: tasks_of_columns(read(file, limit), file.name),
+        lambda file, tasks: write(file, columns_of_tasks(tasks)),
+    )
+
+
+def _of_arrays(read: Callable[[Path, int], Any], write: Callable[[Path, Any], None]) -> Format:
+    """Named arrays: points, scores and values of every task."""
+    return Format(
+        lambda file, limit: tasks_of_arrays(read(file, limit), file.name),
+        lambda file, tasks: write(file, arrays_of_tasks(tasks)),
+    )
+
+
+CSV = _of_columns(tables.read_csv, tables.write_csv)
+PARQUET = _of_columns(tables.read_parquet, tables.write_parquet)
+NPZ = _of_arrays(archives.read_npz, archives.write_npz)
+NETCDF = _of_arrays(trees.read_netcdf, trees.write_netcdf)
+ZARR = _of_arrays(trees.read_zarr, trees.write_zarr)
 
 FORMATS: dict[str, Format] = {
     ".csv": CSV,

@@ -58,13 +58,7 @@ class Fixed(Coregionalization):
     root: tuple[tuple[float, ...], ...] = eqx.field(static=True)
 
     def __init__(self, matrix: Any) -> None:
-        matrix = _symmetric(matrix)
-        values, vectors = np.linalg.eigh(matrix)
-        if values[0] < -1e-10 * max(abs(values[-1]), 1e-300):
-            raise ValueError(
-                f"B must be positive semi-definite, but has the eigenvalue {values[0]:g}. A covariance of tasks, "
-                "such as a correlation matrix times standard deviations, is."
-            )
+        values, vectors = np.linalg.eigh(task_covariance(matrix))
         root = vectors * np.sqrt(np.maximum(values, 0.0))
         self.root = tuple(tuple(float(v) for v in row) for row in root)
 
@@ -267,10 +261,27 @@ def correlation(matrix: Float[np.ndarray, "T T"]) -> Float[np.ndarray, "T T"]:
     return np.clip(result, -1.0, 1.0)
 
 
+def task_covariance(matrix: Any) -> Float[np.ndarray, "T T"]:
+    """B as a symmetric array; a ValueError where it cannot be the covariance of tasks.
+
+    >>> task_covariance([[1, 0], [0, 2]])
+    array([[1., 0.],
+           [0., 2.]])
+    """
+    symmetric = _symmetric(matrix)
+    smallest = float(np.linalg.eigvalsh(symmetric)[0])
+    if smallest < -1e-10 * max(float(np.abs(symmetric).max()), 1e-300):
+        raise ValueError(
+            f"B must be positive semi-definite, but has the eigenvalue {smallest:g}. A covariance of tasks, such as a "
+            "correlation matrix times standard deviations, is."
+        )
+    return symmetric
+
+
 def _symmetric(matrix: Any) -> Float[np.ndarray, "T T"]:
     matrix = np.atleast_2d(np.asarray(matrix, dtype=float))
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
         raise ValueError(f"B must be a square matrix, one row per task, but has shape {matrix.shape}.")
-    if not np.isfinite(matrix).all() or not np.allclose(matrix, matrix.T, rtol=1e-8, atol=0):
+    if not np.isfinite(matrix).all() or not np.allclose(matrix, matrix.T, rtol=1e-8, atol=1e-14 * np.abs(matrix).max()):
         raise ValueError("B must be finite and symmetric: B_tt' is a covariance between tasks.")
     return 0.5 * (matrix + matrix.T)

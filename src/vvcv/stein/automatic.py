@@ -37,6 +37,15 @@ def second_order(k: Pair, axes: Float[Array, " d"], x, sx, y, sy) -> Float[Array
 ORDERS = {1: first_order, 2: second_order}
 
 
+def check_order(order: int) -> None:
+    """Refuse an operator that there is none of.
+
+    >>> check_order(2)
+    """
+    if order not in ORDERS:
+        raise ValueError(f"The Langevin operator has order 1 or 2, but order = {order!r}.")
+
+
 def block(entry: Callable, order: int, axes: Float[Array, " d"], left: Side, right: Side) -> Float[Array, "n m"]:
     """All pairs of two sides; `entry(x, t, y, u)` is the base kernel between output t at x and output u at y."""
     operator = ORDERS[order]

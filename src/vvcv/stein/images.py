@@ -18,6 +18,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from ..runtime.precision import float64
+from .automatic import check_order
 
 #: Points differentiated together: enough to fill the processor, few enough to keep derivatives in its cache.
 STRIP = 256
@@ -53,8 +54,7 @@ def stein_images(
     function: Callable[..., Any], points: Float[np.ndarray, "n d"], scores: Float[np.ndarray, "n d"], order: int = 2
 ) -> Float[np.ndarray, "n q"]:
     """Stein images of all components of `function` at all points, a strip of points at a time."""
-    if order not in (1, 2):
-        raise ValueError(f"The Langevin operator has order 1 or 2, but order = {order!r}.")
+    check_order(order)
     x, s = jnp.asarray(points, dtype=float), jnp.asarray(scores, dtype=float)
     _check_output(function, x[0], order)
     return np.asarray(_images(function, order, x, s))

@@ -38,8 +38,7 @@ class SteinKernel(eqx.Module):
     order: int = eqx.field(static=True)
 
     def __init__(self, kernel: Kernel | MatrixKernel, order: int = 1, axes: Any = None) -> None:
-        if order not in (1, 2):
-            raise ValueError(f"The Langevin operator has order 1 or 2, but order = {order!r}.")
+        automatic.check_order(order)
         if not isinstance(kernel, Kernel | MatrixKernel):
             raise ValueError(f"A Stein kernel is made from a kernel, but got a {type(kernel).__name__}.")
         rough = [part for part in jax.tree.leaves(kernel, is_leaf=_is_radial) if _is_radial(part)]

@@ -16,6 +16,7 @@ from jaxtyping import Float
 
 from ...kernels import Side
 from ...stein import polynomial_features
+from ...stein.automatic import check_order
 from ...stein.fields import polynomial_field_features
 from ...stein.images import stein_images
 from .space import FeatureSpace
@@ -54,8 +55,7 @@ class PolynomialVariate(_FeatureVariate):
     def __post_init__(self) -> None:
         if int(self.degree) != self.degree or self.degree < 1:
             raise ValueError(f"The degree of a polynomial must be a positive integer, but is {self.degree!r}.")
-        if self.order not in (1, 2):
-            raise ValueError(f"The Langevin operator has order 1 or 2, but order = {self.order!r}.")
+        check_order(self.order)
 
     def images(self, rows: Side) -> Float[np.ndarray, "n q"]:
         images = polynomial_features if self.order == 2 else polynomial_field_features

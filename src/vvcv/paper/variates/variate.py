@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import Float
 
 from ...kernels import Coregionalization, Full, Side
+from ...kernels.coregionalization import task_covariance
 from ...runtime.precision import float64
 from .space import Penalty, Space
 
@@ -78,11 +79,5 @@ def task_matrix(given: Any, tasks: int) -> Float[np.ndarray, "T T"]:
     matrix = np.asarray(float64(given.matrix)() if isinstance(given, Coregionalization) else given, dtype=float)
     if matrix.shape != (tasks, tasks):
         raise ValueError(f"B must be {tasks} x {tasks}, one row per task, but has shape {matrix.shape}.")
-    if not np.isfinite(matrix).all() or not np.allclose(matrix, matrix.T):
-        raise ValueError("B must be finite and symmetric: B_tt' is a covariance between tasks.")
-    smallest = float(np.linalg.eigvalsh(matrix)[0])
-    if smallest < -1e-10 * max(float(np.abs(matrix).max()), 1e-300):
-        raise ValueError(
-            f"B must be positive semi-definite, but has the eigenvalue {smallest:g}. A covariance of tasks is."
-        )
+    task_covariance(matrix)
     return matrix

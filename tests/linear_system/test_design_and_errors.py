@@ -1,0 +1,124 @@
+"""Rows, weights and thinning of a design; inverses by halves; errors of means against refits with a value left out."""
+
+import numpy as np
+import pytest
+
+from vvcv.kernels import Side, SquaredExponential
+from vvcv.linear_system.dense import DenseSystem
+from vvcv.linear_system.design import Design
+from vvcv.linear_system.inverse import LEAF, inverse_from_factor
+from vvcv.linear_system.mean_errors import Errors
+from vvcv.linear_system.merit import merit_of
+from vvcv.stein import SteinKernel, gram, polynomial_features
+
+RNG = np.random.default_rng(0)
+
+
+def design(sizes=(6, 4), multiplicity=None, degree=0):
+    x = RNG.normal(size=(sum(sizes), 2))
+    task = np.repeat(np.arange(len(sizes)), sizes)
+    count = np.ones(len(x)) if multiplicity is None else np.array(multiplicity, float)
+    return Design.build(Side(x, -x, task), np.sin(x[:, 0]) + task, count, len(sizes), degree)
+
+
+def test_indicators_are_the_first_columns_and_polynomials_of_each_task_follow():
+    plain, exact = design((6, 4)), design((9, 8), degree=1)
+    np.testing.assert_array_equal(plain.columns, np.repeat(np.eye(2), (6, 4), axis=0))
+    assert plain.size == 10
+    np.testing.assert_array_equal(exact.columns[:, :2], np.repeat(np.eye(2), (9, 8), axis=0))
+    first, second = exact.columns[:, 2:4], exact.columns[:, 4:6]
+    assert not first[9:].any() and not second[:9].any() and exact.columns.shape[1] == 6
+    features = polynomial_features(exact.side.points[9:], exact.side.scores[9:], 1)
+    fitted = features @ np.linalg.lstsq(features, second[9:], rcond=None)[0]
+    np.testing.assert_allclose(fitted, second[9:], atol=1e-12)
+    np.testing.assert_allclose(second[9:].T @ second[9:] / 8, np.eye(2), atol=1e-12)
+
+
+def test_noise_of_a_row_falls_with_how_often_it_was_seen_relative_to_its_task():
+    weights = design((3, 2), [1, 2, 3, 5, 15]).noise_weight
+    np.testing.assert_allclose(weights, [2 / 1, 2 / 2, 2 / 3, 10 / 5, 10 / 15])
+
+
+def test_means_are_those_of_each_task_or_of_each_column_on_shared_rows():
+    both = design((2, 3))
+    np.testing.assert_allclose(both.task_means(np.array([1.0, 3.0, 1.0, 1.0, 4.0])), [2.0, 2.0])
+    np.testing.assert_allclose(both.task_means(np.array([[1.0, 0.0], [3.0, 4.0]])), [2.0, 2.0])
+
+
+def test_one_task_alone_keeps_its_rows_and_forgets_the_others():
+    both = design((6, 4), [1, 1, 1, 1, 1, 1, 2, 3, 4, 5])
+    alone = both.only(1)
+    np.testing.assert_array_equal(alone.side.points, both.side.points[6:])
+    np.testing.assert_array_equal(alone.values, both.values[6:])
+    np.testing.assert_array_equal(alone.multiplicity, [2, 3, 4, 5])
+    np.testing.assert_array_equal(alone.columns, np.ones((4, 1)))
+    assert not alone.side.task.any() and alone.tasks == 1
+
+
+def test_a_thinned_design_has_rows_of_every_task_in_proportion_but_at_least_twenty():
+    large = design((300, 100, 15))
+    assert large.thinned(415) is large
+    thin = large.thinned(100)
+    assert np.bincount(thin.side.task).tolist() == [72, 24, 15]
+    place = {tuple(point): row for row, point in enumerate(large.side.points)}
+    rows = np.array([place[tuple(point)] for point in thin.side.points])
+    assert (np.diff(rows) > 0).all()
+    for name in ("values", "columns", "multiplicity"):
+        np.testing.assert_array_equal(getattr(thin, name), getattr(large, name)[rows])
+    assert np.bincount(design((300, 30)).thinned(50).side.task).tolist() == [45, 20]
+
+
+def test_a_design_without_polynomial_parts_says_so():
+    with pytest.raises(ValueError, match="needs a design that has them"):
+        _ = design().rows_of_ridge
+
+
+@pytest.mark.parametrize("size", [1, 2, LEAF, LEAF + 1, 2 * LEAF + 3])
+def test_a_matrix_is_inverted_from_its_factor(size):
+    root = np.random.default_rng(size).normal(size=(size, size)) / np.sqrt(size)
+    matrix = root @ root.T + np.eye(size)
+    found = np.tril(inverse_from_factor(np.asfortranarray(np.linalg.cholesky(matrix))))
+    np.testing.assert_allclose(found, np.tril(np.linalg.inv(matrix)), atol=1e-12)
+
+
+def left_out(k, columns, values, i):
+    """Generalised least squares without row i: its prediction, the variance of that, and the coefficients."""
+    rest = np.delete(np.arange(len(k)), i)
+    inverse = np.linalg.inv(k[np.ix_(rest, rest)])
+    normal = np.linalg.inv(columns[rest].T @ inverse @ columns[rest])
+    beta = normal @ columns[rest].T @ inverse @ values[rest]
+    weights = inverse @ k[rest, i]
+    bent = columns[i] - weights @ columns[rest]
+    variance = k[i, i] - k[i, rest] @ weights + bent @ normal @ bent
+    return columns[i] @ beta + weights @ (values[rest] - columns[rest] @ beta), variance, beta
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_errors_of_means_are_those_of_refits_with_each_value_left_out(shared):
+    given = design((12,) if shared else (8, 6))
+    k = gram(SteinKernel(SquaredExponential(1.0)), given.side) + 0.1 * np.eye(given.size)
+    values = np.column_stack([given.values, given.values**2]) if shared else given.values
+    given = Design(given.side, values, given.multiplicity, given.columns, given.tasks)
+    errors = Errors.of(DenseSystem(k.copy(), given.columns, values), given, tuned=3)
+    hidden = np.exp(3 / values.size)
+    inverse = np.linalg.inv(k)
+    covariance = np.linalg.inv(given.columns.T @ inverse @ given.columns)
+    influence = covariance @ given.columns.T @ inverse
+    for t in range(2):
+        y, rows = (values[:, t], np.arange(12)) if shared else (values, given.rows(t))
+        found = [left_out(k, given.columns, y, i) for i in range(len(k))]
+        residual = y - np.array([prediction for prediction, _, _ in found])
+        variance = np.array([v for _, v, _ in found])
+        place = 0 if shared else t
+        assert errors.left_out[t] == pytest.approx(np.sqrt(np.mean(residual[rows] ** 2)), rel=1e-9)
+        assert errors.z[t] == pytest.approx(np.sqrt(np.mean((residual**2 / variance)[rows])), rel=1e-9)
+        np.testing.assert_allclose(errors.move[t], influence[place] * residual, atol=1e-12)
+        moved = np.sqrt(np.sum((influence[place] * residual) ** 2))
+        assert errors.jackknife[t] == pytest.approx(hidden * moved, rel=1e-9)
+        assert errors.model[place] == pytest.approx(hidden * np.sqrt(covariance[place, place]), rel=1e-9)
+        merit = 0.5 * np.log(errors.model[place] * errors.z[t] * errors.left_out[t])
+        assert errors.merit[t] == pytest.approx(merit, rel=1e-12)
+
+
+def test_the_merit_of_a_fit_that_leaves_nothing_is_a_number():
+    assert merit_of(np.zeros(1), np.ones(1))[0] == pytest.approx(0.5 * np.log(1e-300))
