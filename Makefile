@@ -50,7 +50,7 @@ $(SAMPLERS)/.installed: pyproject.toml requirements.lock requirements-samplers.l
 docs: $(DOCS)/.installed figures ## run the tutorials, build the site into build/site and check its links and names
 	rm -rf build/tutorials build/site
 	$(ONE_THREAD) $(DOCS)/bin/python -X faulthandler docs/hooks/run_tutorials.py
-	DISABLE_MKDOCS_2_WARNING=true $(DOCS)/bin/mkdocs build --quiet
+	NO_MKDOCS_2_WARNING=1 $(DOCS)/bin/mkdocs build --quiet
 	$(DOCS)/bin/python docs/hooks/check_site.py build/site
 
 figures: $(DOCS)/.installed ## draw the figures of docs/figures, and the README's table, from recorded results

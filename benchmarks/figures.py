@@ -32,7 +32,8 @@ METHODS = tuple(LABELS)
 
 def accuracy() -> Any:
     """Mean error against the size of the sample."""
-    figure, axes = plt.subplots(1, 4, figsize=(11, 3.4), layout="constrained")
+    figure, axes = plt.subplots(2, 2, figsize=(8.4, 5.8), layout="constrained")
+    axes = axes.ravel()
     paper = {name: published.load(name) for name in published.names()}
     _series(axes[0], "borehole", "m", "borehole", "runs of each model")
     _crosses(axes[0], paper["borehole"]["m"], paper["borehole"]["vv_estimated_B"])
@@ -45,10 +46,10 @@ def accuracy() -> Any:
     synthetic = paper["synthetic"]
     # Published is the mean over both tasks, recorded their sum.
     _crosses(axes[3], synthetic["variance2"], 2 * np.array(synthetic["mean_squared_error_per_task"]["vv"]))
-    axes[0].set_ylabel("mean absolute error")
-    axes[3].set_ylabel("sum of squared errors")
+    for ax, metric in zip(axes, ("absolute error", "absolute error", "absolute errors, sum", "squared errors, sum"), strict=True):
+        ax.set_ylabel(f"mean {metric}")
     handles, labels = axes[0].get_legend_handles_labels()  # lines come before error bars: published last
-    figure.legend([*handles[1:], handles[0]], [*labels[1:], labels[0]], loc="outside lower center", ncols=5)
+    figure.legend([*handles[1:], handles[0]], [*labels[1:], labels[0]], loc="outside lower center", ncols=3)
     return figure
 
 

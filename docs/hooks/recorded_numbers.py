@@ -51,6 +51,13 @@ def results() -> str:
     return _markdown(header, rows)
 
 
+def polynomials() -> str:
+    """The borehole by polynomials and by everything."""
+    cells = ("m=20", "m=50", "m=100", "m=150")
+    rows = [[cell, *(_row("borehole", cell, start)["error"] for start in ("MC", "ours: zv", "ours: "))] for cell in cells]
+    return _markdown(["borehole", "plain average", "ZVCV (`zv`)", "vvcv"], rows)
+
+
 def unrelated() -> str:
     """The benchmark of transfer: related and unrelated tasks."""
     record = benchmark("transfer")
@@ -132,6 +139,7 @@ HARD = {
 
 TABLES = {
     "results": results,
+    "polynomials": polynomials,
     "transfer": unrelated,
     "trust": trust,
     "hard": hard,
