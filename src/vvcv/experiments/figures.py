@@ -26,7 +26,7 @@ STYLE: dict[str, Any] = {
 #: Colours that colour-blind readers tell apart (Okabe and Ito, 2008); in grey, markers do it: no two methods share both.
 #: Methods of the paper have open markers and broken lines; published numbers are crosses in the colour of their method.
 COLOURS = {
-    "mc": "0.55",
+    "mc": "0.7",
     "cv": "#882255",
     "cv_polynomial": "#56B4E9",
     "cf_paper": "#56B4E9",
