@@ -46,7 +46,9 @@ def accuracy() -> Any:
     synthetic = paper["synthetic"]
     # Published is the mean over both tasks, recorded their sum.
     _crosses(axes[3], synthetic["variance2"], 2 * np.array(synthetic["mean_squared_error_per_task"]["vv"]))
-    for ax, metric in zip(axes, ("absolute error", "absolute error", "absolute errors, sum", "squared errors, sum"), strict=True):
+    for ax, metric in zip(
+        axes, ("absolute error", "absolute error", "absolute errors, sum", "squared errors, sum"), strict=True
+    ):
         ax.set_ylabel(f"mean {metric}")
     handles, labels = axes[0].get_legend_handles_labels()  # lines come before error bars: published last
     figure.legend([*handles[1:], handles[0]], [*labels[1:], labels[0]], loc="outside lower center", ncols=3)
@@ -113,11 +115,11 @@ def transfer() -> Any:
     cells = [("text", 20, 20), ("text", 40, 20), ("text", 60, 20), ("program", 20, 40), ("program", 20, 60)]
     for follows, low, high in cells:
         cell = {"follows": follows, "m_low": low, "m_high": high}
-        ours, paper = (
-            mean_and_error(errors("borehole-unbalanced", m, **cell))[0] for m in ("auto", "vv_estimated_B")
-        )
+        ours, paper = (mean_and_error(errors("borehole-unbalanced", m, **cell))[0] for m in ("auto", "vv_estimated_B"))
         right.plot(low, high, "o", ms=6, color="k")
-        right.annotate(f"{ours:.1g}\n(paper's {paper:.2g})", (low, high), (8, 0), textcoords="offset points", va="center")
+        right.annotate(
+            f"{ours:.1g}\n(paper's {paper:.2g})", (low, high), (8, 0), textcoords="offset points", va="center"
+        )
     right.set(xlim=(12, 78), ylim=(14, 68), xlabel="cheap runs", ylabel="dear runs")
     right.set_title("borehole: mean absolute error of the dear mean")
     return figure

@@ -51,7 +51,9 @@ def test_every_public_name_is_in_the_reference():
     public = runpy.run_path(str(HOOKS / "check_site.py"))["PUBLIC"]
     shown = {name for page in PAGES for name in re.findall(r"^::: ([\w.]+)$", page.read_text(), re.MULTILINE)}
     top = set(import_module("vvcv").__all__)
-    wanted = {f"{'vvcv' if name in top else module}.{name}" for module in public for name in import_module(module).__all__}
+    wanted = {
+        f"{'vvcv' if name in top else module}.{name}" for module in public for name in import_module(module).__all__
+    }
     assert wanted - shown - set(public) == set()
 
 

@@ -1,6 +1,6 @@
 """Check a built site: every public name is documented, no link is dead, nothing is fetched from elsewhere.
 
-    python docs/hooks/check_site.py build/site
+python docs/hooks/check_site.py build/site
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 #: Modules whose `__all__` must be in the reference. Names that a module shares with `vvcv` are documented there.
-PUBLIC = ("vvcv", *(f"vvcv.{part}" for part in "kernels paper inputs simulators thermodynamic stein checks files".split()))
+PARTS = ("kernels", "paper", "inputs", "simulators", "thermodynamic", "stein", "checks", "files")
+PUBLIC = ("vvcv", *(f"vvcv.{part}" for part in PARTS))
 
 #: Attributes by which a page makes the browser fetch something; links that a reader may click are `href` of <a>.
 FETCHED = {"script": "src", "img": "src", "link": "href", "iframe": "src", "source": "src", "video": "src"}

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 import sys
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +55,9 @@ def results() -> str:
 def polynomials() -> str:
     """The borehole by polynomials and by everything."""
     cells = ("m=20", "m=50", "m=100", "m=150")
-    rows = [[cell, *(_row("borehole", cell, start)["error"] for start in ("MC", "ours: zv", "ours: "))] for cell in cells]
+    rows = [
+        [cell, *(_row("borehole", cell, start)["error"] for start in ("MC", "ours: zv", "ours: "))] for cell in cells
+    ]
     return _markdown(["borehole", "plain average", "ZVCV (`zv`)", "vvcv"], rows)
 
 
@@ -88,12 +91,13 @@ def trust_words() -> str:
     worst = max(problem["methods"]["auto"]["rmse"] for problem in suite.values())
     least = min(suite, key=lambda name: suite[name]["methods"]["auto"]["coverage"])
     ours, plain = suite[least]["methods"]["auto"]["coverage"], suite[least]["plain coverage"]
-    return (
-        f"On {len(suite)} problems with exact answers, easy and hard, errors of the default are at most {worst:.2f} times "
-        f"those of the plain average, and its 95 % intervals hold {record['limits']['pooled coverage'][0]:.1%} of the "
+    words = (
+        f"On {len(suite)} problems with exact answers, easy and hard, errors of the default are at most {worst:.2f} "
+        f"times those of the plain average, and its 95 % intervals hold {record['limits']['pooled coverage'][0]:.1%} of the "
         f"exact answers (`benchmarks/trust/suite.json`). They hold least, {ours:.0%} (plain average {plain:.0%}), for "
         f"the {least}."
     )
+    return textwrap.fill(words, 120)
 
 
 def hard() -> str:

@@ -1,17 +1,18 @@
 """Model evidence
 
-How probable are the data under a model, all its parameters averaged out? The logarithm of that number compares models, and it
-is hard to compute. Thermodynamic integration writes it as an integral over *temperatures* t from 0 (the prior) to 1 (the
-posterior) of the mean log likelihood under the power posterior `p(y | x)^t p(x)`. Every temperature is an expectation of its
-own, with a target of its own, and neighbours are alike: a case for vector-valued control variates.
+How probable are the data under a model, all its parameters averaged out? The logarithm of that number compares
+models, and it is hard to compute. Thermodynamic integration writes it as an integral over *temperatures* t from 0
+(the prior) to 1 (the posterior) of the mean log likelihood under the power posterior `p(y | x)^t p(x)`. Every
+temperature is an expectation of its own, with a target of its own, and neighbours are alike: a case for vector-valued
+control variates.
 """
 
 # %%
 # ## Draws along a ladder
 #
-# The problem is that of the paper (Section 5.2): one parameter of a van der Pol oscillator, seen through noise at eleven
-# times, and 31 temperatures. Twenty draws for each come from a population of Markov chains; with them, the gradients of log
-# likelihood and log prior.
+# The problem is that of the paper (Section 5.2): one parameter of a van der Pol oscillator, seen through noise at
+# eleven times, and 31 temperatures. Twenty draws for each come from a population of Markov chains; with them, the
+# gradients of log likelihood and log prior.
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -24,8 +25,8 @@ print(draws.log_likelihood.shape, draws.points.shape, "temperatures", draws.temp
 # %%
 # ## The evidence
 #
-# Means *and* variances of the log likelihood are estimated at all temperatures jointly: the variance is the slope of the mean
-# along the ladder, which makes the quadrature of second order.
+# Means *and* variances of the log likelihood are estimated at all temperatures jointly: the variance is the slope of
+# the mean along the ladder, which makes the quadrature of second order.
 result = vvcv.evidence(
     draws.log_likelihood,
     draws.temperatures,
@@ -37,8 +38,8 @@ result.plot()
 print("\n".join(str(result).splitlines()[:9]))
 
 # %%
-# The error bar has two parts, from finitely many draws and from finitely many temperatures, so that you know which to add.
-# Under it stand other methods' answers from the same draws.
+# The error bar has two parts, from finitely many draws and from finitely many temperatures, so that you know which to
+# add. Under it stand other methods' answers from the same draws.
 #
 # ## Is it true?
 #
@@ -61,5 +62,5 @@ ax.set(xlabel="rung of the ladder, from prior to posterior", ylabel="relative di
 ax.legend()
 
 # %%
-# Parameters with bounds go through `vvcv.unconstrain` first, with `jacobian=False` for the likelihood's gradient: the prior's
-# carries it. From a file: `vvcv evidence draws.npz`, with arrays of the names above.
+# Parameters with bounds go through `vvcv.unconstrain` first, with `jacobian=False` for the likelihood's gradient: the
+# prior's carries it. From a file: `vvcv evidence draws.npz`, with arrays of the names above.

@@ -1,8 +1,8 @@
 """Your own kernel, basis and network
 
-The default chooses among kernels and polynomials by itself. If you know something about your integrand that it cannot know
-(it is periodic, it is a known function but for a few numbers), you can say so. Whatever you give, Stein's operator makes
-functions of mean zero of it: a bad choice costs accuracy, never truth.
+The default chooses among kernels and polynomials by itself. If you know something about your integrand that it cannot
+know (it is periodic, it is a known function but for a few numbers), you can say so. Whatever you give, Stein's
+operator makes functions of mean zero of it: a bad choice costs accuracy, never truth.
 """
 
 # %%
@@ -33,9 +33,9 @@ print(f"off by {abs(est.mean[0] - exact):.3f}")
 #
 # ## A kernel of your own
 #
-# Any JAX function `k(x, y)` of two points serves as a kernel. It sees *standardised* coordinates; if it is a module, its
-# parameters are tuned with everything else. Store positive numbers as logarithms. This one knows that the integrand is a wave
-# in the first coordinate, of unknown frequency, and something smooth in the second.
+# Any JAX function `k(x, y)` of two points serves as a kernel. It sees *standardised* coordinates; if it is a module,
+# its parameters are tuned with everything else. Store positive numbers as logarithms. This one knows that the integrand
+# is a wave in the first coordinate, of unknown frequency, and something smooth in the second.
 
 
 class Wave(Kernel):
@@ -57,8 +57,8 @@ print(f"off by {abs(with_kernel.mean[0] - exact):.1e}")
 # %%
 # ## A basis
 #
-# `vvcv.fit` is the door to every construction of the paper. A basis is a function of a point that returns `q` numbers (`q`
-# vectors under the first-order operator); their Stein images become the columns of a regression.
+# `vvcv.fit` is the door to every construction of the paper. A basis is a function of a point that returns `q` numbers
+# (`q` vectors under the first-order operator); their Stein images become the columns of a regression.
 
 
 def basis(x):
@@ -74,9 +74,9 @@ print(f"mean {with_basis.mean[0]:.6f} +- {with_basis.std_error[0]:.1e}, off by {
 #
 # ## A network
 #
-# Any equinox module works, trained by Algorithm 2 of the paper. Networks need many points; here 400, and an integrand that
-# suits them. `CrossFit` trains on some points and averages over the others, in turn, so that the mean has no bias even where
-# the network overfits.
+# Any equinox module works, trained by Algorithm 2 of the paper. Networks need many points; here 400, and an integrand
+# that suits them. `CrossFit` trains on some points and averages over the others, in turn, so that the mean has no bias
+# even where the network overfits.
 many = rng.normal(size=(400, 2))
 bump = vvcv.Task(many, -many, np.tanh(2 * many[:, 0] - many[:, 1]) + many[:, 0] ** 2, name="bump")
 network = eqx.nn.MLP(2, 2, 24, 2, activation=jnp.tanh, key=jax.random.key(0))

@@ -1,8 +1,9 @@
 """From a sampler to a sharper summary
 
-You have run a sampler and look at posterior means. Each draw came with a gradient of the log posterior: the sampler needed
-it to move. With these gradients, which you have paid for already, the means can be made as sure as those of a run that is
-many times longer. This tutorial does so for a regression in NumPyro, and checks the claim against a long run.
+You have run a sampler and look at posterior means. Each draw came with a gradient of the log posterior: the sampler
+needed it to move. With these gradients, which you have paid for already, the means can be made as sure as those of a
+run that is many times longer. This tutorial does so for a regression in NumPyro, and checks the claim against a long
+run.
 """
 
 # %%
@@ -42,9 +43,9 @@ mcmc = sample(75, seed=0)
 # %%
 # ## The summary
 #
-# One line. `mean` and `sd` are estimated with control variates, each with its standard error. `gain` says how many times
-# more draws a plain average would need to be as sure, and `ess_worth` how many *independent* draws the mean is worth; compare
-# it with `ess_bulk`, what the draws are worth by themselves.
+# One line. `mean` and `sd` are estimated with control variates, each with its standard error. `gain` says how many
+# times more draws a plain average would need to be as sure, and `ess_worth` how many *independent* draws the mean is
+# worth; compare it with `ess_bulk`, what the draws are worth by themselves.
 table = vvcv.summary(mcmc)
 print(table)
 
@@ -54,8 +55,8 @@ print(table)
 #
 # ## Is it true?
 #
-# A run with many more draws is a fair judge. Here is the short run by plain averages and by control variates,
-# beside the long one. Bars are two standard errors.
+# A run with many more draws is a fair judge. Here is the short run by plain averages and by control variates, beside
+# the long one. Bars are two standard errors.
 posterior = vvcv.from_numpyro(mcmc)
 est = vvcv.estimate(posterior)
 long_run = vvcv.from_numpyro(sample(2000, seed=1))
@@ -67,13 +68,13 @@ for t, name in enumerate(est.names):
     print(f"  {name:10s} plain {plain:5.1f}   control variates {ours:5.1f}")
 
 # %%
-# If the error bars are right, the last column should look like the sizes of standard normal numbers: it is the long run that is
-# uncertain now, not the short one.
+# If the error bars are right, the last column should look like the sizes of standard normal numbers: it is the long run
+# that is uncertain now, not the short one.
 #
 # ## Other questions to the same draws
 #
-# `expect` asks for other integrands without another gradient: here the mean of a product. `functional` gives functions of
-# several means, such as a posterior correlation, with an error bar of its own.
+# `expect` asks for other integrands without another gradient: here the mean of a product. `functional` gives functions
+# of several means, such as a posterior correlation, with an error bar of its own.
 product = posterior.expect(functions={"product": lambda draws: draws["slope"][..., 0] * draws["slope"][..., 1]})
 print(vvcv.estimate(product, "zv"))
 print()
@@ -82,8 +83,8 @@ print(vvcv.functional(posterior, "correlation", "slope[0]", "slope[1]", method="
 # %%
 # ## What the variate looks like
 #
-# A control variate is a function of mean zero that resembles the integrand. Subtract it, and what is left hardly varies: that
-# is all there is to it. Here are draws of the long run, which the fit has never seen.
+# A control variate is a function of mean zero that resembles the integrand. Subtract it, and what is left hardly
+# varies: that is all there is to it. Here are draws of the long run, which the fit has never seen.
 name = "noise"
 task = long_run[name]
 rows = slice(0, None, 8)

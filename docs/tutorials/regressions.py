@@ -1,15 +1,16 @@
 """Eight regressions, eight targets
 
-Eight clinics, each with its own logistic regression: eight posteriors, eight sets of draws, and from each a probability that
-matters there. Each posterior is a *target* of its own, with its own scores. The clinics are alike, though not the same, so
-that what is learned about one tells something about the others; how much is learned from the data too.
+Eight clinics, each with its own logistic regression: eight posteriors, eight sets of draws, and from each a
+probability that matters there. Each posterior is a *target* of its own, with its own scores. The clinics are alike,
+though not the same, so that what is learned about one tells something about the others; how much is learned from the
+data too.
 """
 
 # %%
 # ## Data and posteriors
 #
-# An intercept and a slope for each clinic, which scatter around common values. With two parameters a fine grid gives exact
-# answers, so that we can see what each method is worth.
+# An intercept and a slope for each clinic, which scatter around common values. With two parameters a fine grid gives
+# exact answers, so that we can see what each method is worth.
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -38,7 +39,8 @@ def score(x, clinic):
 
 
 # %%
-# Draws from a fine grid: independent, 20 for each clinic. (Draws from chains are as good; give them as `(chain, draw, d)`.)
+# Draws from a fine grid: independent, 20 for each clinic. (Draws from chains are as good; give them as `(chain, draw,
+# d)`.)
 axis = np.linspace(-4, 4, 400)
 grid = np.stack(np.meshgrid(axis, axis, indexing="ij"), axis=-1).reshape(-1, 2)
 
@@ -72,8 +74,8 @@ for method, est in estimates.items():
     print(f"{method:5s} mean absolute error {np.abs(est.mean - exact).mean():.2e}")
 
 # %%
-# `"zv"` and `"cf"` treat every clinic by itself, `"vv"` all of them together, and `"auto"`, the default, weighs all of them for
-# each clinic.
+# `"zv"` and `"cf"` treat every clinic by itself, `"vv"` all of them together, and `"auto"`, the default, weighs all of
+# them for each clinic.
 figure, ax = plt.subplots(figsize=(8, 3.4), layout="constrained")
 for method, marker, colour in (("mc", "s", "0.55"), ("zv", "^", "#E69F00"), ("cf", "v", "#56B4E9"), ("auto", "o", "k")):
     ax.semilogy(np.abs(estimates[method].mean - exact), marker, color=colour, label=method)
@@ -84,8 +86,8 @@ ax.legend(ncols=4)
 # %%
 # ## What was shared
 #
-# How alike the vector-valued fit takes the tasks to be. Where they are not alike it says so, and a task then keeps to itself:
-# [unrelated tasks do no harm](../when_it_helps.md#related-and-unrelated-tasks).
+# How alike the vector-valued fit takes the tasks to be. Where they are not alike it says so, and a task then keeps to
+# itself: [unrelated tasks do no harm](../when_it_helps.md#related-and-unrelated-tasks).
 figure, ax = plt.subplots(figsize=(4.4, 3.6), layout="constrained")
 image = ax.imshow(estimates["vv"].task_correlation, vmin=-1, vmax=1, cmap="cividis")
 figure.colorbar(image, label="task correlation")

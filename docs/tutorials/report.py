@@ -1,7 +1,8 @@
 """Reading the report
 
-An estimate is a number with an error bar, and a story of how it was found: which methods were tried, what each said, which was
-believed, what the checks found. This page reads that story, once where all is well and twice where it is not.
+An estimate is a number with an error bar, and a story of how it was found: which methods were tried, what each said,
+which was believed, what the checks found. This page reads that story, once where all is well and twice where it is
+not.
 """
 
 # %%
@@ -34,22 +35,22 @@ print(est)
 # * **mean** and **std error**: the answer, and the error bar to use. `est.interval(0.95)` makes intervals of it.
 # * **plain average** and its error: what averaging the values would have given.
 # * **gain**: how many times more samples the plain average would need for the same error bar.
-# * **rung**: the method that weighs most, from `mc` (plain average) over `zv` (polynomial), `cf` (kernel), `secf` (kernel and
-#   polynomial) to `vv` and `vv-secf` (the same for all tasks together).
+# * **rung**: the method that weighs most, from `mc` (plain average) over `zv` (polynomial), `cf` (kernel), `secf`
+#   (kernel and polynomial) to `vv` and `vv-secf` (the same for all tasks together).
 #
 # ## Why this number
 #
-# Every candidate of every rung makes an offer for every task. Its weight comes from the error it promises, and from how well it
-# predicts values that it has not seen.
+# Every candidate of every rung makes an offer for every task. Its weight comes from the error it promises, and from how
+# well it predicts values that it has not seen.
 reason, *offers = est.explain().split("\n\n")[1].splitlines()
 print(reason, *(line[:104] for line in offers[:6]), sep="\n")  # the column of details is left out here
 
 # %%
 # * **its error** is what it would be believed with: the larger of what the model says and what left-out values say.
-# * **the model's own** is the error under the model's assumptions alone, **on values left out** the plain Monte Carlo error of
-#   what the variate leaves of values it was not fitted to. The second needs no assumption about the integrand.
-# * Candidates named *cross-fitted* are **witnesses**: the same variate, with every value corrected by a fit that has not seen
-#   it. A witness has no bias. An answer that is many standard errors away from its witness loses its weight.
+# * **the model's own** is the error under the model's assumptions alone, **on values left out** the plain Monte Carlo
+#   error of what the variate leaves of values it was not fitted to. The second needs no assumption about the integrand.
+# * Candidates named *cross-fitted* are **witnesses**: the same variate, with every value corrected by a fit that has
+#   not seen it. A witness has no bias. An answer that is many standard errors away from its witness loses its weight.
 #
 # The three error bars as numbers:
 names = ("std_error", "model_std_error", "cross_fitted_std_error")
@@ -60,8 +61,8 @@ print("true error              ", np.abs(est.mean - exact * np.array([0.9, 1.0])
 # %%
 # ## Alarm: scores that are wrong
 #
-# Nothing is easier than a wrong sign. Stein's identities (the mean of the scores is zero; points times scores average to minus
-# one) are checked before any fit, and the likely mistake is named.
+# Nothing is easier than a wrong sign. Stein's identities (the mean of the scores is zero; points times scores average
+# to minus one) are checked before any fit, and the likely mistake is named.
 wrong = vvcv.Task(high, high, f(high), name="wrong sign")
 print(vvcv.check(wrong))
 
@@ -87,8 +88,8 @@ print("warned:", [type(w.message).__name__ for w in caught])
 # %%
 # ## When there is nothing to gain
 #
-# An honest method says so. Under a target with two separate modes no control variate can know the weights of the modes, which
-# is all that matters: the plain average is kept.
+# An honest method says so. Under a target with two separate modes no control variate can know the weights of the modes,
+# which is all that matters: the plain average is kept.
 side = np.where(rng.random((80, 1)) < 0.5, -4.0, 4.0)
 modes = side + rng.normal(size=(80, 1))
 scores = -(modes - 4 * np.tanh(4 * modes))
@@ -99,7 +100,7 @@ print(two.explain())
 # %%
 # ## The page
 #
-# `est.report("report.html")` writes all this as one file, with pictures of intervals, gains, fits and what they leave, which
-# opens without a network. `est.plot()` is the first of its pictures:
+# `est.report("report.html")` writes all this as one file, with pictures of intervals, gains, fits and what they leave,
+# which opens without a network. `est.plot()` is the first of its pictures:
 est.plot(exact=exact * np.array([0.9, 1.0]))
 plt.gca().set_title("crosses: exact answers")

@@ -1,8 +1,8 @@
 """Cheap and dear simulators
 
-A model with uncertain inputs takes minutes or days for each run, and a cruder version of it takes seconds. You want the mean
-of the dear one. Here the model is a ball that is thrown through air, integrated with many small time steps; the crude
-version takes a few large ones.
+A model with uncertain inputs takes minutes or days for each run, and a cruder version of it takes seconds. You want
+the mean of the dear one. Here the model is a ball that is thrown through air, integrated with many small time steps;
+the crude version takes a few large ones.
 """
 
 # %%
@@ -40,8 +40,8 @@ def cheap(**x):
 # %%
 # ## The inputs
 #
-# Write down what is known of them. Scores, coordinates and draws follow; there is no gradient of the model to be had, and
-# none is needed.
+# Write down what is known of them. Scores, coordinates and draws follow; there is no gradient of the model to be had,
+# and none is needed.
 given = vvcv.inputs.independent(
     speed=normal(30.0, 2.0), angle=triangular(0.6, 0.8, 1.0), drag=lognormal(-5.0, 0.3), wind=uniform(-4.0, 4.0)
 )
@@ -49,14 +49,14 @@ given = vvcv.inputs.independent(
 # %%
 # ## One call
 #
-# 150 cheap runs and 20 dear ones, at points of their own. Every finished run would be kept in the file that `store` names,
-# so that a killed study goes on where it stopped; this one is short enough for `store=None`.
+# 150 cheap runs and 20 dear ones, at points of their own. Every finished run would be kept in the file that `store`
+# names, so that a killed study goes on where it stopped; this one is short enough for `store=None`.
 est = vvcv.multifidelity({"cheap": cheap, "dear": dear}, given, {"cheap": 150, "dear": 20}, store=None)
 print(est)
 
 # %%
-# The remark under the table says why this works: related tasks with points of *their own* inform each other. The cheap runs
-# have shown what the function looks like where the dear model was never run.
+# The remark under the table says why this works: related tasks with points of *their own* inform each other. The cheap
+# runs have shown what the function looks like where the dear model was never run.
 #
 # How alike the two models are was learned from the data:
 print(np.round(est.task_correlation, 3))
@@ -64,7 +64,8 @@ print(np.round(est.task_correlation, 3))
 # %%
 # ## Is it true?
 #
-# Two thousand dear runs, which one could not afford in earnest, are the judge; a polynomial control variate sharpens it.
+# Two thousand dear runs, which one could not afford in earnest, are the judge; a polynomial control variate sharpens
+# it.
 many = given.sample(2000, seed=99)
 runs = np.array([dear(**{name: float(column[i]) for name, column in many.items()}) for i in range(2000)])
 long_study = vvcv.estimate(given.task(many, runs, name="dear"), "zv")
@@ -86,10 +87,10 @@ ax.set_xlabel("mean distance of flight, metres (bars: two standard errors)")
 # %%
 # ## What it is worth
 #
-# `gain` is the number of plain dear runs that one dear run has become. If a dear run costs as much as `c` cheap ones, the
-# study above cost `150 / c + 20` dear runs, and a plain average of equal quality would have cost `20 * gain`.
+# `gain` is the number of plain dear runs that one dear run has become. If a dear run costs as much as `c` cheap ones,
+# the study above cost `150 / c + 20` dear runs, and a plain average of equal quality would have cost `20 * gain`.
 print(f"gain of the dear mean: {est.gain[1]:,.0f}")
 
 # %%
-# [Simulators of several costs](../simulators.md) has the details: correlated inputs, inputs with only a log density, designs,
-# failed runs, and runs that were made elsewhere.
+# [Simulators of several costs](../simulators.md) has the details: correlated inputs, inputs with only a log density,
+# designs, failed runs, and runs that were made elsewhere.

@@ -23,7 +23,7 @@ STYLE: dict[str, Any] = {
     "svg.hashsalt": "vvcv",
 }
 
-#: Colours that colour-blind readers tell apart (Okabe and Ito, 2008); in grey, markers do it: no two methods share both.
+#: Colours that colour-blind readers tell apart (Okabe and Ito, 2008); in grey, markers and lines do it.
 #: Methods of the paper have open markers and broken lines; published numbers are crosses in the colour of their method.
 COLOURS = {
     "mc": "0.7",
