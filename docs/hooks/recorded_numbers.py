@@ -88,12 +88,13 @@ def trust_words() -> str:
     """The trust suite in two sentences."""
     record = benchmark("trust/suite")
     suite = record["problems"]
+    pooled = record["limits"]["pooled coverage"][0]
     worst = max(problem["methods"]["auto"]["rmse"] for problem in suite.values())
     least = min(suite, key=lambda name: suite[name]["methods"]["auto"]["coverage"])
     ours, plain = suite[least]["methods"]["auto"]["coverage"], suite[least]["plain coverage"]
     words = (
         f"On {len(suite)} problems with exact answers, easy and hard, errors of the default are at most {worst:.2f} "
-        f"times those of the plain average, and its 95 % intervals hold {record['limits']['pooled coverage'][0]:.1%} of the "
+        f"times those of the plain average, and its 95 % intervals hold {pooled:.1%} of the "
         f"exact answers (`benchmarks/trust/suite.json`). They hold least, {ours:.0%} (plain average {plain:.0%}), for "
         f"the {least}."
     )

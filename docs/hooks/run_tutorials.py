@@ -37,20 +37,20 @@ def cells(source: str) -> tuple[str, list[tuple[str, str]]]:
 
 
 def run(script: Path) -> float:
-    """Run one tutorial, write its page and pictures, and give the seconds it took."""
+    """Run one tutorial, write its page and pictures, and give the seconds of the processor that it took."""
     import matplotlib.pyplot as plt
 
     from vvcv.experiments.figures import STYLE
 
     plt.rcParams.update(STYLE)
-    started, names = time.perf_counter(), {"__name__": "__main__"}
+    started, names = time.process_time(), {"__name__": "__main__"}
     introduction, parts = cells(script.read_text(encoding="utf-8"))
     title, _, rest = introduction.partition("\n")
     page = [f"# {title.rstrip('.')}", rest.strip()]
     for prose, code in parts:
         page += [prose, *_executed(code, names, script, plt)]
-    seconds = time.perf_counter() - started
-    page.append(f"*Run when this site was built, in {seconds:.0f} s; the script is `{script}`.*")
+    seconds = time.process_time() - started
+    page.append(f"*Run when this site was built, in {seconds:.0f} s of one core; the script is `{script}`.*")
     (PAGES / f"{script.stem}.md").write_text("\n\n".join(filter(None, page)) + "\n", encoding="utf-8")
     return seconds
 
@@ -91,7 +91,7 @@ def main(chosen: list[str]) -> None:
     workers = min(2, os.cpu_count() or 1)
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn"), max_tasks_per_child=1) as pool:
         for script, seconds in zip(scripts, pool.map(run, scripts), strict=True):
-            print(f"{script}: {seconds:.0f} s", flush=True)
+            print(f"{script}: {seconds:.0f} s of one core", flush=True)
 
 
 if __name__ == "__main__":
