@@ -2,9 +2,9 @@
 
     python benchmarks/transfer_map.py [--seeds 6] [--out benchmarks/transfer_map.json]
 
-Ten points of the dear task in two dimensions under N(0, I). The cheap integrand is r f + sqrt(1 - r^2) h, with f the dear
-one and h another function, both standardised and uncorrelated. A cell is the geometric mean over data sets of the error of
-the dear mean from both tasks ("vv") over that from the dear task alone ("cf").
+Ten points of the dear task in two dimensions under N(0, I). The cheap integrand is r f + sqrt(1 - r^2) h, with f the
+dear one and h another function, both standardised and uncorrelated. A cell is the geometric mean over data sets of the
+error of the dear mean from both tasks ("vv") over that from the dear task alone ("cf").
 """
 
 from __future__ import annotations

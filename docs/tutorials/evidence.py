@@ -35,7 +35,7 @@ result = vvcv.evidence(
     scores_prior=draws.scores_prior,
 )
 result.plot()
-print("\n".join(str(result).splitlines()[:9]))
+print("\n".join(str(result).splitlines()[:7]))
 
 # %%
 # The error bar has two parts, from finitely many draws and from finitely many temperatures, so that you know which to
