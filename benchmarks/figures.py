@@ -5,7 +5,7 @@
 accuracy      error against the size of the sample on four of the paper's problems, with the published points
 cost          error against seconds, with the published seconds (on the authors' machine)
 calibration   promised errors against true ones, and coverage, on 25 problems with exact answers
-transfer      what a second task is worth: related and unrelated tasks, equal and unequal samples
+transfer      what a second task is worth: related and unrelated tasks, and by likeness and number of cheap points
 time          seconds to a default estimate, and the same in units of one Cholesky factorisation
 """
 
@@ -112,16 +112,18 @@ def transfer() -> Any:
     left.set_ylabel("mean absolute error of the dear mean")
     left.set_title("120 cheap and 30 dear points")
     left.legend(fontsize=8)
-    cells = [("text", 20, 20), ("text", 40, 20), ("text", 60, 20), ("program", 20, 40), ("program", 20, 60)]
-    for follows, low, high in cells:
-        cell = {"follows": follows, "m_low": low, "m_high": high}
-        ours, paper = (mean_and_error(errors("borehole-unbalanced", m, **cell))[0] for m in ("auto", "vv_estimated_B"))
-        right.plot(low, high, "o", ms=6, color="k")
-        right.annotate(
-            f"{ours:.1g}\n(paper's {paper:.2g})", (low, high), (8, 0), textcoords="offset points", va="center"
-        )
-    right.set(xlim=(12, 78), ylim=(14, 68), xlabel="cheap runs", ylabel="dear runs")
-    right.set_title("borehole: mean absolute error of the dear mean")
+    record = benchmark("transfer_map")
+    alike, cheap = (sorted({cell[name] for cell in record["cells"]}) for name in ("alike", "cheap"))
+    ratios = np.array([[_ratio(record, r, n) for n in cheap] for r in alike])
+    image = right.imshow(np.log10(ratios), cmap="cividis_r", vmin=-2, vmax=0.3, origin="lower", aspect="auto")
+    for (i, j), ratio in np.ndenumerate(ratios):
+        right.text(j, i, f"{ratio:.2g}", ha="center", va="center", color="w" if ratio < 0.15 else "k")
+    right.set_xticks(range(len(cheap)), [str(n) for n in cheap])
+    right.set_yticks(range(len(alike)), [str(r) for r in alike])
+    right.set(xlabel="cheap points", ylabel="correlation of the tasks")
+    right.set_title(f"error from both tasks over that from {record['dear points']} dear points alone")
+    right.grid(False)
+    figure.colorbar(image, label="log10")
     return figure
 
 
@@ -164,6 +166,10 @@ def _series(ax: Any, experiment: str, column: str, title: str, label: str) -> No
     ax.set_yscale("log")
     ax.set_title(title)
     ax.set_xlabel(label)
+
+
+def _ratio(record: dict[str, Any], alike: float, cheap: int) -> float:
+    return next(c["ratio"] for c in record["cells"] if c["alike"] == alike and c["cheap"] == cheap)
 
 
 def _crosses(ax: Any, sizes: Any, values: Any) -> None:
