@@ -97,6 +97,8 @@ def draw_errors(axes: Any, results: Results) -> None:
     count = len(results.methods)
     for k, (method, about) in enumerate(results.methods.items()):
         places = np.array([i for i, cell in enumerate(results.cells) if len(results.errors(method, cell))])
+        if not len(places):  # a rung that needs more points than any cell has
+            continue
         means, spread = np.array([mean_and_error(results.errors(method, results.cells[i])) for i in places]).T
         shift = 0.5 * (k - (count - 1) / 2) / max(count, 1)
         low = np.minimum(2 * spread, 0.9 * means)
@@ -107,6 +109,6 @@ def draw_errors(axes: Any, results: Results) -> None:
         if published:
             axes.plot(*np.array(published).T, "x", color=colour(method), ms=7)
     axes.set_yscale("log")
-    axes.set_xticks(range(len(results.cells)), [str(cell) for cell in results.cells])
+    axes.set_xticks(range(len(results.cells)), [str(cell).replace(", ", "\n") for cell in results.cells])
     axes.set_ylabel(results.experiment.metric)
     axes.set_title(f"{results.experiment.title}\n(bars: two standard errors; crosses: published)", fontsize=10)
