@@ -101,7 +101,7 @@ def calibration() -> Any:
 
 def transfer() -> Any:
     """What a second task is worth to the dear one."""
-    figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.6), layout="constrained")
+    figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.8), layout="constrained")
     record = benchmark("transfer")
     names = {"mc": "plain average", "cf": "dear task alone", "vv": "both tasks"}
     for k, (method, label) in enumerate(names.items()):
@@ -114,14 +114,15 @@ def transfer() -> Any:
     left.legend(fontsize=8)
     record = benchmark("transfer_map")
     alike, cheap = (sorted({cell[name] for cell in record["cells"]}) for name in ("alike", "cheap"))
+    count = len(record["cells"][0]["errors"])
     ratios = np.array([[_ratio(record, r, n) for n in cheap] for r in alike])
     image = right.imshow(np.log10(ratios), cmap="cividis_r", vmin=-2, vmax=0.3, origin="lower", aspect="auto")
     for (i, j), ratio in np.ndenumerate(ratios):
-        right.text(j, i, f"{ratio:.2g}", ha="center", va="center", color="w" if ratio < 0.15 else "k")
+        right.text(j, i, f"{ratio:.2g}", ha="center", va="center", color="k" if ratio < 0.15 else "w")
     right.set_xticks(range(len(cheap)), [str(n) for n in cheap])
     right.set_yticks(range(len(alike)), [str(r) for r in alike])
     right.set(xlabel="cheap points", ylabel="correlation of the tasks")
-    right.set_title(f"error from both tasks over that from {record['dear points']} dear points alone")
+    right.set_title(f"error from both tasks over that from {record['dear points']} dear points alone\n({count} data sets for each cell)")
     right.grid(False)
     figure.colorbar(image, label="log10")
     return figure

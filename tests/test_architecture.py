@@ -39,3 +39,36 @@ def test_an_arrow_that_points_up_is_found(graph):
 def test_every_room_has_a_floor(graph):
     rooms = {child.split(".")[1] for child in graph.find_children("vvcv")}
     assert rooms == {name.strip() for layer in LAYERS for name in layer.split("|")}
+
+
+def circles(graph):
+    """Files that use themselves by way of others; imports inside functions and for types alone count."""
+    uses = {module: graph.find_modules_directly_imported_by(module) for module in graph.modules}
+    return sorted(module for module in uses if module in reached(uses, module))
+
+
+def reached(uses, start):
+    """All that `start` uses, in however many steps."""
+    found, ahead = set(), set(uses[start])
+    while ahead:
+        found |= ahead
+        ahead = {used for module in ahead for used in uses[module]} - found
+    return found
+
+
+def test_no_files_go_in_circles(graph):
+    assert circles(graph) == []
+
+
+@pytest.mark.parametrize("via", [(), ("vvcv.estimation.weights",)])
+def test_a_circle_of_files_is_found(via):
+    turned, way = grimp.build_graph("vvcv"), ("vvcv.estimation.numbers", *via, "vvcv.estimation.result")
+    for importer, imported in zip(way, way[1:], strict=False):
+        turned.add_import(importer=importer, imported=imported)
+    assert {"vvcv.estimation.numbers", "vvcv.estimation.result"} <= set(circles(turned))
+
+
+def test_imports_inside_functions_and_for_types_alone_count(graph):
+    lazy = graph.get_import_details(importer="vvcv.estimation.result", imported="vvcv.estimation.netcdf")
+    typed = graph.get_import_details(importer="vvcv.estimation.result", imported="vvcv.report.frame")
+    assert lazy[0]["line_contents"].startswith("from .netcdf") and typed

@@ -46,8 +46,8 @@ def _smooth() -> list[Problem]:
     correlated = Gaussian((1.0, 0.0, -1.0), ((1.0, 0.8, 0.0), (0.8, 1.0, 0.3), (0.0, 0.3, 2.0)))
     covariance, mean = np.array(correlated.covariance), np.array(correlated.mean)
     return [
-        _one("smooth, 1-d", ONE, 50, lambda x: np.sin(x[:, 0]) + np.exp(x[:, 0] / 2), np.exp(1 / 8), smooth=True),
-        _one(
+        one("smooth, 1-d", ONE, 50, lambda x: np.sin(x[:, 0]) + np.exp(x[:, 0] / 2), np.exp(1 / 8), smooth=True),
+        one(
             "smooth, 4-d",
             Gaussian.standard(4),
             80,
@@ -55,7 +55,7 @@ def _smooth() -> list[Problem]:
             np.exp(slope @ slope / 2),
             smooth=True,
         ),
-        _one(
+        one(
             "smooth, correlated 3-d",
             correlated,
             80,
@@ -63,7 +63,7 @@ def _smooth() -> list[Problem]:
             np.cos(mean @ wave) * np.exp(-wave @ covariance @ wave / 2) + covariance[0, 1],
             smooth=True,
         ),
-        _one("smooth, logistic target", Logistic(), 60, lambda x: np.cos(x[:, 0]), np.pi / np.sinh(np.pi), smooth=True),
+        one("smooth, logistic target", Logistic(), 60, lambda x: np.cos(x[:, 0]), np.pi / np.sinh(np.pi), smooth=True),
         Problem(
             "smooth, shared points", _shared, np.array([np.exp(0.125), np.exp(-0.5), 2.0, _gauss(_bump) ** 2]), True
         ),
@@ -72,31 +72,31 @@ def _smooth() -> list[Problem]:
 
 def _rough() -> list[Problem]:
     return [
-        Problem("discontinuous, step", _separate([(step, 40, step.low), (step, 40, step.high)]), np.array([0.5, 0.5])),
-        _one(
+        Problem("discontinuous, step", separate([(step, 40, step.low), (step, 40, step.high)]), np.array([0.5, 0.5])),
+        one(
             "discontinuous, 2-d corner",
             TWO,
             80,
             lambda x: np.where(x[:, 0] + x[:, 1] > 0.5, 1 + x[:, 0], 0.0),
             stats.norm.sf(0.5 / np.sqrt(2)) + stats.norm.pdf(0.5 / np.sqrt(2)) / np.sqrt(2),
         ),
-        _one("rare event", ONE, 100, lambda x: (x[:, 0] > 2).astype(float), stats.norm.sf(2)),
-        _one(
+        one("rare event", ONE, 100, lambda x: (x[:, 0] > 2).astype(float), stats.norm.sf(2)),
+        one(
             "misspecified, kinks",
             TWO,
             60,
             lambda x: np.sqrt(np.abs(x[:, 0] - 0.3)) + np.abs(x[:, 1]),
             _gauss(lambda x: np.sqrt(np.abs(x - 0.3)), 0.3) + np.sqrt(2 / np.pi),
         ),
-        _one("misspecified, fast wave", ONE, 60, lambda x: np.cos(25 * x[:, 0]) + x[:, 0], np.exp(-(25**2) / 2)),
+        one("misspecified, fast wave", ONE, 60, lambda x: np.cos(25 * x[:, 0]) + x[:, 0], np.exp(-(25**2) / 2)),
     ]
 
 
 def _tails() -> list[Problem]:
     return [
-        _one("student target, bounded", Student(3, 2), 80, lambda x: 1 / (1 + x[:, 0] ** 2), _student_mean()),
-        _one("student target, unbounded", Student(5, 2), 80, lambda x: x[:, 0] ** 2 + x[:, 1], 5 / 3),
-        _one("unbounded integrand", ONE, 60, lambda x: np.exp(1.5 * x[:, 0]), np.exp(1.125)),
+        one("student target, bounded", Student(3, 2), 80, lambda x: 1 / (1 + x[:, 0] ** 2), _student_mean()),
+        one("student target, unbounded", Student(5, 2), 80, lambda x: x[:, 0] ** 2 + x[:, 1], 5 / 3),
+        one("unbounded integrand", ONE, 60, lambda x: np.exp(1.5 * x[:, 0]), np.exp(1.125)),
     ]
 
 
@@ -104,9 +104,9 @@ def _targets() -> list[Problem]:
     wide = Gaussian((0.0, 0.0), ((1.0, 0.5), (0.5, 1.0)))
     modes = Modes((2.0, 1.0), 0.7, 0.6)
     return [
-        _one("multimodal target", modes, 80, lambda x: x[:, 0] + x[:, 1] ** 2, 0.2 * 2.0 + 1.0 + 0.7**2),
-        _one("banana target", Banana(1.0, 0.5), 80, lambda x: x[:, 1] ** 2 + x[:, 0], 2.0 + 0.5**2),
-        _one("funnel target", Funnel(1.5, 3), 80, lambda x: x[:, 0] ** 2 + np.tanh(x[:, 1]), 1.5**2),
+        one("multimodal target", modes, 80, lambda x: x[:, 0] + x[:, 1] ** 2, 0.2 * 2.0 + 1.0 + 0.7**2),
+        one("banana target", Banana(1.0, 0.5), 80, lambda x: x[:, 1] ** 2 + x[:, 0], 2.0 + 0.5**2),
+        one("funnel target", Funnel(1.5, 3), 80, lambda x: x[:, 0] ** 2 + np.tanh(x[:, 1]), 1.5**2),
         _chains("chains, autoregressive", wide, lambda rng: autoregressive(rng, wide, 4, 50, 0.9), 1),
         _chains("chains, Metropolis", wide, lambda rng: metropolis(rng, wide, 4, 50, 1.5), 2),
     ]
@@ -115,18 +115,18 @@ def _targets() -> list[Problem]:
 def _sizes() -> list[Problem]:
     d = 50
     return [
-        _one(
+        one(
             "d = 50, n = 60",
             Gaussian.standard(d),
             60,
             lambda x: np.sum(x**2, axis=1) / d + np.sin(x[:, 0]) + x @ np.linspace(0, 1, d) / 5,
             1.0,
         ),
-        _one("n = 5", ONE, 5, lambda x: np.exp(0.7 * x[:, 0]), np.exp(0.245)),
-        _one("nearly constant", TWO, 40, lambda x: 1000 + 1e-6 * np.cos(x[:, 0] + x[:, 1]), 1000 + 1e-6 * np.exp(-1)),
+        one("n = 5", ONE, 5, lambda x: np.exp(0.7 * x[:, 0]), np.exp(0.245)),
+        one("nearly constant", TWO, 40, lambda x: 1000 + 1e-6 * np.cos(x[:, 0] + x[:, 1]), 1000 + 1e-6 * np.exp(-1)),
         Problem(
             "very unequal sizes",
-            _separate([(TWO, 80, _hill), (TWO, 8, lambda x: 1.2 * _hill(x) + 0.1 * x[:, 1])]),
+            separate([(TWO, 80, _hill), (TWO, 8, lambda x: 1.2 * _hill(x) + 0.1 * x[:, 1])]),
             np.array([1.0, 1.2]) * HILL,
         ),
     ]
@@ -137,13 +137,13 @@ def _several() -> list[Problem]:
     return [
         Problem(
             "unrelated tasks",
-            _separate([(TWO, 60, lambda x: np.cos(4 * x[:, 0])), (shifted, 20, lambda x: np.exp(0.4 * x[:, 1]))]),
+            separate([(TWO, 60, lambda x: np.cos(4 * x[:, 0])), (shifted, 20, lambda x: np.exp(0.4 * x[:, 1]))]),
             np.array([np.exp(-8), np.exp(0.4 * -0.5 + 0.4**2 * 0.8 / 2)]),
         ),
-        Problem("identical tasks", _separate([(TWO, 25, _hill), (TWO, 25, _hill)]), np.array([HILL, HILL])),
+        Problem("identical tasks", separate([(TWO, 25, _hill), (TWO, 25, _hill)]), np.array([HILL, HILL])),
         Problem(
             "different scales",
-            _separate(
+            separate(
                 [
                     (TWO, 25, lambda x: 1e6 * _hill(x)),
                     (TWO, 25, lambda x: 1e-4 * _hill(x) + 5.0),
@@ -174,9 +174,9 @@ def _shared(seed: int) -> vvcv.Tasks:
     return vvcv.Tasks.shared(x, TWO.score(x), values)
 
 
-def _one(name: str, target, n: int, f: Function, exact: float, smooth: bool = False) -> Problem:
+def one(name: str, target, n: int, f: Function, exact: float, smooth: bool = False) -> Problem:
     """One integrand, independent draws."""
-    return Problem(name, _separate([(target, n, f)]), np.array([exact]), smooth)
+    return Problem(name, separate([(target, n, f)]), np.array([exact]), smooth)
 
 
 def _chains(name: str, target: Gaussian, sample: Callable[[np.random.Generator], np.ndarray], count: int) -> Problem:
@@ -190,7 +190,7 @@ def _chains(name: str, target: Gaussian, sample: Callable[[np.random.Generator],
     return Problem(name, draw, np.array([np.exp(1 / 8), 0.0])[:count], chains=True)
 
 
-def _separate(parts: Sequence[tuple]) -> Callable[[int], vvcv.Tasks]:
+def separate(parts: Sequence[tuple]) -> Callable[[int], vvcv.Tasks]:
     """Each task with points of its own: (target, n, integrand)."""
 
     def draw(seed: int) -> vvcv.Tasks:

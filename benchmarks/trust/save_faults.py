@@ -21,8 +21,10 @@ from pathlib import Path
 
 import numpy as np
 
-from vvcv.estimation.result import Estimate, MonteCarlo
-from vvcv.estimation.storage import load, save
+from vvcv.estimation.netcdf import save
+from vvcv.estimation.numbers import MonteCarlo
+from vvcv.estimation.result import Estimate
+from vvcv.estimation.storage import load
 
 
 def example(seed: int, count: int = 40) -> Estimate:

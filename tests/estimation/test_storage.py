@@ -14,8 +14,10 @@ import pytest
 pytest.importorskip("h5netcdf")
 pytest.importorskip("h5py")
 
-from vvcv.estimation.result import Estimate, MonteCarlo, Promise
-from vvcv.estimation.storage import checksum, load, save
+from vvcv.estimation.netcdf import checksum, save
+from vvcv.estimation.numbers import MonteCarlo, Promise
+from vvcv.estimation.result import Estimate
+from vvcv.estimation.storage import load
 
 NAMES = (
     "[bold]a[/bold]",

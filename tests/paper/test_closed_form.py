@@ -186,7 +186,9 @@ def test_semi_exact_kernel_variate_integrates_polynomials_exactly(one_target):
 
 def test_singular_b_has_a_right_answer_and_an_indefinite_one_is_refused(one_target):
     result = fit(one_target, KernelVariate(KERNEL, np.ones((2, 2))), Exact(LAMBDA))
-    assert np.isfinite(result.mean).all() and np.isfinite(result.std_error).all()
+    nearly = fit(one_target, KernelVariate(KERNEL, np.array([[1.0, 1 - 1e-9], [1 - 1e-9, 1.0]])), Exact(LAMBDA))
+    np.testing.assert_allclose(result.mean, nearly.mean, rtol=1e-7)
+    np.testing.assert_allclose(result.std_error, nearly.std_error, rtol=1e-6)
     with pytest.raises(ValueError, match="positive semi-definite"):
         fit(one_target, KernelVariate(KERNEL, np.array([[1.0, 2.0], [2.0, 1.0]])), Exact(LAMBDA))
 
@@ -229,7 +231,7 @@ def test_every_selection_is_reached_through_fit_and_gives_a_variate_of_mean_zero
         for task in range(2):
             g = result.control_variate(grid, -grid, task)
             assert abs(mass @ g) < 1e-9 * np.sqrt(mass @ g**2)
-        assert result.std_error.shape == (2,) and (result.std_error > 0).all()
+        assert (np.abs(result.mean - [0.5, 1.5]) < 4 * result.std_error).all()
         if result.path is not None:
             assert len(result.path.mean) == len(result.path.objective) == len(result.path.coregionalization)
     with pytest.raises(ValueError, match="A selection is one of"):

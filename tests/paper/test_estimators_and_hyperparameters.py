@@ -117,7 +117,7 @@ def mini_batches_by_hand(tasks, square, settings):
         start = 0
         for side, task in zip(sides, tasks, strict=True):
             rows = slice(start, start + task.size)
-            whole = whole.at[rows, rows].set(SteinKernel(kernel).block(side, side) + settings.constant)
+            whole = whole.at[rows, rows].set(SteinKernel(kernel).block(side) + settings.constant)
             start += task.size
         return whole
 

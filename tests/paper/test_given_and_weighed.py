@@ -142,7 +142,7 @@ def test_networks_are_trained_on_the_mcmc_objective():
     settings = StochasticOptimisation(200, None, 1e-2, objective=MarkovChainVariance(), held_out=0.25, patience=50)
     result = fit(tasks, NeuralVariate(network), settings)
     assert result.path.objective[-1] < 0.3 * result.path.objective[0]
-    assert np.isfinite(result.path.held_out).all()
+    np.testing.assert_allclose(result.mean, result.path.mean[np.argmin(result.path.held_out)], atol=1e-12)
 
 
 class Drifting(MatrixKernel):
@@ -174,4 +174,5 @@ def test_tuning_a_matrix_valued_kernel_raises_its_likelihood_and_moves_the_share
     chosen = maximise_marginal_likelihood(start, one_target, settings)
     assert chosen.after > chosen.before + 1
     assert abs(float(chosen.kernel.share) + 2.0) > 0.2
-    assert np.isfinite(fit(one_target, KernelVariate(chosen.kernel), Exact(LAMBDA)).mean).all()
+    found = fit(one_target, KernelVariate(chosen.kernel), Exact(LAMBDA))
+    assert (np.abs(found.mean - [0.5, 1.5]) < 3 * found.std_error).all()

@@ -216,8 +216,9 @@ def test_zero_epochs_return_the_plain_averages(one_target):
 
 def test_one_task_is_the_scalar_case(one_target):
     alone = Tasks(one_target[0])
-    result = fit(alone, KernelVariate(KERNEL), BlockCoordinateDescent(20))
-    assert result.mean.shape == (1,) and result.coregionalization.shape == (1, 1)
+    result = fit(alone, KernelVariate(KERNEL), BlockCoordinateDescent(400, learning_rate=0.05))
+    assert abs(result.mean[0] - 0.5) < 3 * result.std_error[0] and result.std_error[0] < 0.03
+    assert (result.path.coregionalization > 0).all() and result.path.objective[-1] < 0.1 * result.path.objective[0]
 
 
 def test_a_divergent_learning_rate_is_named(one_target):

@@ -29,7 +29,7 @@ def _values_and_slopes(kernel, side):
     flat, rebuild = ravel_pytree(kernel)
 
     def twice(parameters):
-        block = rebuild(parameters).block(side, side)
+        block = rebuild(parameters).block(side)
         return block, block
 
     return jax.jacfwd(twice, has_aux=True)(flat)

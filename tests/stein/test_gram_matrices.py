@@ -17,7 +17,7 @@ def a_side(n, tasks=1, seed=0, d=2):
     return Side(rng.normal(size=(n, d)), rng.normal(size=(n, d)), np.arange(n) * tasks // n)
 
 
-_block = jax.jit(lambda kernel, side: kernel.block(side, side), compiler_options={"xla_backend_optimization_level": 0})
+_block = jax.jit(lambda kernel, side: kernel.block(side), compiler_options={"xla_backend_optimization_level": 0})
 
 
 def direct(kernel, side):

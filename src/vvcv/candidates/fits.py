@@ -15,13 +15,20 @@ from ..kernels import Kernel, Own, Separable, Side, correlation
 from ..linear_system.design import Design, orthonormal_features
 from ..linear_system.mean_errors import Errors
 from ..linear_system.model import solve
-from ..stein import Ridge, SteinKernel, gram, polynomial_features, stein_terms, task_matrix, with_kernel
+from ..runtime.clock import factorisation_seconds
+from ..stein import Ridge, SteinKernel, gram, polynomial_features, task_matrix, with_kernel
+from ..stein.host_gram import MOST_ROWS
 from ..tuning.search import Found
 from .plain import effective_size
 
 #: Rows up to which errors are judged on rounded data: left-out residuals of a smooth fit magnify the last digits, and
 #: weights must not depend on them. (More rows come with more noise, which hides them.)
 ROUNDED_ROWS = 1000
+
+
+#: What a solution with its errors takes, in factorisations of its size, and the seconds of a compilation where one is
+#: needed (`benchmarks/time_to_answer.py`).
+FACTORISATIONS, COMPILATION = 8.0, 2.0
 
 
 class Solution(NamedTuple):
@@ -74,7 +81,7 @@ class KernelFit:
             weights, freedom = self.solution.weights, self.design.size - self.design.columns.shape[1]
             return self.design.values.T @ weights / max(freedom, 1)
         total = np.zeros((len(self.members),) * 2)
-        for term in stein_terms(self.found.model.kernel):
+        for term in self.found.model.kernel.terms:
             total += _task_part(term, self.design)
         return total
 
@@ -148,6 +155,16 @@ class KernelFit:
     @property
     def _scale(self) -> Float[np.ndarray, " m"]:
         return self.prepared.scale[list(self.members)]
+
+
+def seconds_to_solve(rows: int) -> float:
+    """About how long the solution of so many rows takes on this machine, twice where errors are judged on rounded data.
+
+    >>> seconds_to_solve(100) < seconds_to_solve(4000)
+    True
+    """
+    times = 2 if rows <= ROUNDED_ROWS else 1
+    return times * FACTORISATIONS * factorisation_seconds(rows) + (COMPILATION if rows > MOST_ROWS else 0.0)
 
 
 def build_design(

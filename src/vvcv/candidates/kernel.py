@@ -18,7 +18,8 @@ from ..data import Coordinates, Prepared, rounded
 from ..kernels import Kernel
 from ..linear_system.design import Design
 from ..linear_system.model import Criterion, Model
-from ..tuning.search import Found, refit, search, those_that_work
+from ..tuning.attempts import those_that_work
+from ..tuning.search import RACE, STARTS, Found, race, refit, search
 from ..tuning.starts import (
     CANDIDATES,
     change_family,
@@ -27,6 +28,8 @@ from ..tuning.starts import (
     scalar_model,
     separable_model,
     shared_and_own,
+    with_task_matrix,
+    without_noise,
 )
 from .fits import KernelFit, build_design
 
@@ -43,9 +46,9 @@ MOSTLY = 0.99
 #: neighbours, and says nothing about places where its own task has no points and another has.
 ONE_FUNCTION_CREDIT = 0.25
 
-#: Evaluations for one task's own parameters from those of all tasks on the same points, and for a model put together
-#: from one for all tasks and one for each.
-FROM_POOLED, FROM_PARTS = 25, 40
+#: Evaluations for one task's own parameters from those of all tasks on the same points, for a model put together from
+#: one for all tasks and one for each, for one task's own in the frame of another, and beside polynomial columns.
+FROM_POOLED, FROM_PARTS, IN_FRAME, WITH_COLUMNS = 25, 40, 12, 25
 
 
 @dataclass(frozen=True)
@@ -62,11 +65,19 @@ def independent(prepared: Prepared, task: int, options: Options) -> list[KernelF
     return _searched(prepared, (task,), options, _scalar_start(options), pooled=False)
 
 
-def own_parameters(fit: KernelFit, task: int, options: Options) -> KernelFit:
+def own_parameters(fit: KernelFit, task: int, options: Options) -> list[KernelFit]:
     """One task of a fit on shared points by itself, its parameters tuned from there."""
     prepared, start = fit.prepared, replace(fit, members=(task,), pooled=False)
     design = _tuning_design(prepared, start.members, fit.coordinates, fit.degree, False)
-    return replace(start, found=refit(fit.found, design, fit.found.model, options.criterion, FROM_POOLED))
+    return [replace(start, found=refit(fit.found, design, fit.found.model, options.criterion, FROM_POOLED))]
+
+
+def on_other_data(fit: KernelFit, prepared: Prepared, options: Options) -> KernelFit:
+    """The fit of one task to the only task of another data set, its parameters tuned from there."""
+    coordinates = prepared.coordinates((0,), fit.found.system)
+    design = _tuning_design(prepared, (0,), coordinates, fit.degree, False)
+    found = refit(fit.found, design, fit.found.model, options.criterion, FROM_PARTS)
+    return KernelFit(prepared, (0,), coordinates, found, fit.degree, False)
 
 
 def joint(prepared: Prepared, members: tuple[int, ...], own: dict[int, KernelFit], options: Options) -> list[KernelFit]:
@@ -88,7 +99,8 @@ def semi_exact(fits: Sequence[KernelFit], degree: int, options: Options) -> list
     """
     smoothest = [fit for fit in fits if fit.found.family is options.families[0]]
     chosen = {id(fit): fit for fit in (best_of(fits), *([best_of(smoothest)] if smoothest else []))}
-    return those_that_work((partial(_with_columns, fit, degree, options) for fit in chosen.values()), required=False)
+    attempts = (partial(_with_columns, fit, degree, options) for fit in chosen.values())
+    return those_that_work(attempts, required=False, at_once=True)
 
 
 def best_of(fits: Sequence[KernelFit]) -> KernelFit:
@@ -102,32 +114,36 @@ def _credited(fit: KernelFit) -> KernelFit:
 
 def _with_columns(fit: KernelFit, degree: int, options: Options) -> KernelFit:
     design = _tuning_design(fit.prepared, fit.members, fit.coordinates, degree, fit.pooled)
-    return replace(fit, found=refit(fit.found, design, fit.found.model, options.criterion), degree=degree)
+    return replace(fit, found=refit(fit.found, design, fit.found.model, options.criterion, WITH_COLUMNS), degree=degree)
 
 
 def _scalar_start(options: Options):
     return lambda family, design, lengthscale, noise: scalar_model(family, design, lengthscale, noise, options.order)
 
 
-def _separable(prepared: Prepared, members, covariance: np.ndarray, options: Options, coordinates=None):
+def _separable(prepared: Prepared, members, covariance: np.ndarray, options: Options) -> list[KernelFit]:
     def start(family, design, lengthscale, noise):
         return separable_model(family, design, lengthscale, covariance, noise, options.order)
 
-    return _searched(prepared, members, options, start, False, coordinates)
+    return _searched(prepared, members, options, start, False)
 
 
 def _one_function(best: KernelFit, covariance: np.ndarray, options: Options) -> list[KernelFit]:
-    """B k again, from a B that takes all tasks for one function."""
-    family, coordinates = (best.found.family,), {best.found.system: best.coordinates}
-    start, options = one_function(covariance), replace(options, families=family)
-    attempt = partial(_separable, best.prepared, best.members, start, options, coordinates)
-    return [fit for fits in those_that_work([attempt], required=False) for fit in fits]
+    """B k again, from a B that takes all tasks for one function, with the best lengthscales so far and with others."""
+    design = _tuning_design(best.prepared, best.members, best.coordinates, 0, False)
+    matrix, family = one_function(covariance), best.found.family
+    scale = np.sqrt(design.side.points.shape[1])
+    starts = [without_noise(with_task_matrix(best.found.model, matrix))]
+    starts += [
+        separable_model(family, design, factor * scale, matrix, noise, options.order) for factor, noise in STARTS
+    ]
+    attempts = [partial(refit, best.found, design, start, options.criterion) for start in starts]
+    found = race(attempts, RACE, {best.found.system: design}, options.criterion, required=False)
+    return [replace(best, found=f) for f in found]
 
 
-def _searched(
-    prepared: Prepared, members: tuple[int, ...], options: Options, start, pooled: bool, coordinates=None
-) -> list[KernelFit]:
-    coordinates = coordinates or {s: prepared.coordinates(members, s) for s in prepared.systems(members)}
+def _searched(prepared: Prepared, members: tuple[int, ...], options: Options, start, pooled: bool) -> list[KernelFit]:
+    coordinates = {s: prepared.coordinates(members, s) for s in prepared.systems(members)}
     designs = {s: _tuning_design(prepared, members, c, 0, pooled) for s, c in coordinates.items()}
     found = search(designs, start, options.families, options.criterion)
     return [KernelFit(prepared, members, coordinates[f.system], f, 0, pooled) for f in found]
@@ -151,7 +167,7 @@ def _shared_and_own(
     frame = replace(separable, coordinates=coordinates, found=best.found)
     shared = on_tasks(best.found.model, covariance, [own[task].found.model for task in separable.members])
     mostly_own = partial(_mixed, frame, shared, own, 1 - MOSTLY, options)
-    return those_that_work([mostly_shared, mostly_own], required=False)
+    return those_that_work([mostly_shared, mostly_own], required=False, at_once=True)
 
 
 def _mixed(frame: KernelFit, shared: Model, own: dict[int, KernelFit], part: float, options: Options) -> KernelFit:
@@ -164,7 +180,8 @@ def _mixed(frame: KernelFit, shared: Model, own: dict[int, KernelFit], part: flo
 def _own_start(frame: KernelFit, own: KernelFit, options: Options) -> Found:
     """One task's own kernel in the family and coordinates of another fit."""
     design = _tuning_design(frame.prepared, own.members, frame.coordinates, 0, False)
-    return refit(own.found, design, change_family(own.found.model, frame.found.family), options.criterion)
+    start = change_family(own.found.model, frame.found.family)
+    return refit(own.found, design, start, options.criterion, IN_FRAME)
 
 
 def _start_covariance(prepared: Prepared, members: tuple[int, ...]) -> Float[np.ndarray, "m m"]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -22,9 +22,10 @@ from numpy.linalg import LinAlgError
 
 from ..data import Prepared, Task, Tasks
 from ..linear_system.merit import merit_of
+from ..tuning.attempts import those_that_work
 from ..tuning.search import Found
 from .fits import KernelFit
-from .kernel import Options, independent
+from .kernel import Options, on_other_data
 
 #: Relative difference of scores from an affine function that float32 input explains.
 AFFINE = 1e-6
@@ -141,8 +142,10 @@ def as_one_function(
                 lines = max(lines, lines_against(fit, own, prepared), key=_most_and_closest)
     if len(lines) < 2:
         return []
-    one = _as_one_task(prepared, lines)
-    fits = independent(Prepared.of(Tasks([one])), 0, options)
+    one = Prepared.of(Tasks([_as_one_task(prepared, lines)]))
+    # The reference's own fits knew fewer values of the same function: good places to start from.
+    attempts = (partial(on_other_data, fit, one, options) for fit in own[next(iter(lines))])
+    fits = those_that_work(attempts, required=False, at_once=True)
     return [OneFunctionFit(prepared, tuple(lines), tuple(lines.values()), fit) for fit in fits]
 
 

@@ -16,6 +16,7 @@ from scipy.linalg import qr, solve_triangular
 
 from ..data import Coordinates, Prepared
 from ..linear_system.design import orthonormal_features
+from ..runtime.clock import factorisation_seconds, time_left
 from ..stein import count_features, polynomial_features
 
 HIGHEST_DEGREE = 4
@@ -53,13 +54,13 @@ class PolynomialFit:
 def fit_polynomials(prepared: Prepared, members: tuple[int, ...], degree: int) -> list[PolynomialFit]:
     """Least squares with all monomials up to `degree` for one task, or for several on the same points.
 
-    Nothing comes back where the monomials leave no degree of freedom or are many and more than half as many as the
-    rows: coefficients with prior variances (`stein.ridge`) then do better at less cost.
+    Nothing comes back where the monomials leave no degree of freedom, or are many and more than half as many as the
+    rows: coefficients with prior variances (`stein.ridge`) then do better at less cost; nor where time is too short.
     """
     rows = prepared.distinct[members[0]]
     n, d = rows.points.shape
     count = count_features(d, degree)
-    if count > n - 3 or count > max(MANY_MONOMIALS, n / 2):
+    if count > n - 3 or count > max(MANY_MONOMIALS, n / 2) or (degree > 1 and _seconds(n, count) > time_left()):
         return []
     coordinates = prepared.coordinates(members[:1], "scaled")
     basis, transform = orthonormal_features(coordinates.points(rows.points), coordinates.scores(rows.scores), degree)
@@ -91,3 +92,8 @@ def fit_polynomials(prepared: Prepared, members: tuple[int, ...], degree: int) -
         )
         for i, t in enumerate(members)
     ]
+
+
+def _seconds(rows: int, count: int) -> float:
+    """About how long least squares takes: three QR decompositions, one slow, as a factorisation of like cost."""
+    return 0.0 if time_left() == np.inf else factorisation_seconds(round((60 * rows * count**2) ** (1 / 3)))

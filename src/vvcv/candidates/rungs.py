@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
 
 from ..data import Prepared
 from ..runtime.memory import largest_system
 from ..stein import count_features
-from ..tuning.search import those_that_work
+from ..tuning.attempts import those_that_work
 from .fits import KernelFit
 from .kernel import MOST_TUNING_ROWS, Options, best_of, independent, joint, own_parameters, semi_exact
 from .one_function import OneFunctionFit, as_one_function
@@ -60,7 +60,7 @@ class KernelFits:
         if self.pooled:
             start = best_of(self.joint) if self.joint else None
             return self._own_parameters(start)
-        return {t: _none_if_failed(partial(independent, self.prepared, t, self.options)) for t in self.eligible}
+        return _side_by_side({t: partial(independent, self.prepared, t, self.options) for t in self.eligible})
 
     @cached_property
     def joint(self) -> list[KernelFit]:
@@ -77,7 +77,7 @@ class KernelFits:
     def _scalar_semi_exact(self) -> Fits:
         if self.pooled:
             return self._own_parameters(best_of(self._joint_semi_exact) if self._joint_semi_exact else None)
-        return {task: self._with_polynomials(fits) for task, fits in self.scalar.items()}
+        return _side_by_side({task: partial(self._with_polynomials, fits) for task, fits in self.scalar.items()})
 
     @cached_property
     def _joint_semi_exact(self) -> list[KernelFit]:
@@ -103,12 +103,18 @@ class KernelFits:
     def _own_parameters(self, start: KernelFit | None) -> Fits:
         if start is None:
             return {}
-        attempts = {t: partial(own_parameters, start, t, self.options) for t in self.eligible}
-        return {t: those_that_work([attempt], required=False) for t, attempt in attempts.items()}
+        return _side_by_side({t: partial(own_parameters, start, t, self.options) for t in self.eligible})
 
     def _with_polynomials(self, fits: list[KernelFit]) -> list[KernelFit]:
         degrees = semi_exact_degrees(fits[0]) if fits else []
         return [fit for degree in degrees for fit in semi_exact(fits, degree, self.options)]
+
+
+def _side_by_side(attempts: Mapping[int, Callable[[], list[KernelFit]]]) -> Fits:
+    """The fits of each task, all tasks at once; none for a task whose attempt fails."""
+    keyed = (partial(lambda task, attempt: (task, attempt()), task, attempt) for task, attempt in attempts.items())
+    none: Fits = {task: [] for task in attempts}
+    return none | dict(those_that_work(keyed, required=False, at_once=True))
 
 
 def semi_exact_degrees(fit: KernelFit) -> list[int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -35,25 +35,22 @@ def reproduce_command(
         typer.echo("\n".join(EXPERIMENTS))
         return
     rows = None if methods is None else methods.split(",")
+    given: dict[str, Any] = {"quick": quick, "seed": seed, "methods": rows}
     try:
         for each in EXPERIMENTS if name == "all" else (name,):
+            experiment = load_experiment(each)
             if replication is not None:
-                found = replicate(load_experiment(each), replication, quick=quick, seed=seed, methods=rows)
-                for cell, method, answer, error in found:
-                    numbers = " ".join(f"{number:.10g}" for number in answer)
-                    typer.echo(f"{each}: {cell}, {method}: error {error:.6g}, answer {numbers}")
+                _print_answers(each, replicate(experiment, replication, **given))
                 continue
-            results = reproduce(
-                load_experiment(each),
-                out,
-                quick=quick,
-                replications=replications,
-                seed=seed,
-                methods=rows,
-                fresh=fresh,
-            )
+            results = reproduce(experiment, out, replications=replications, fresh=fresh, **given)
             typer.echo((results.folder / "table.md").read_text())
             typer.echo(f"Files: {results.folder}")
     except (ValueError, ImportError) as error:
         typer.echo(f"error: {error}", err=True)
         raise typer.Exit(2) from None
+
+
+def _print_answers(name: str, found: list[tuple[Any, str, Any, float]]) -> None:
+    for cell, method, answer, error in found:
+        numbers = " ".join(f"{number:.10g}" for number in answer)
+        typer.echo(f"{name}: {cell}, {method}: error {error:.6g}, answer {numbers}")

@@ -22,7 +22,7 @@ from .task import Tasks
 QUANTUM = 1e-7 * np.pi / 3
 
 
-def rounded(array: Float[np.ndarray, ...]) -> Float[np.ndarray, ...]:
+def rounded(array: Float[np.ndarray, "..."]) -> Float[np.ndarray, "..."]:
     """Numbers of the order of one with their last digits gone.
 
     >>> x = np.array([0.1, 0.2])

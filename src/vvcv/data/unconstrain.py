@@ -67,13 +67,19 @@ def unconstrain(
         require(lower is None and upper is None, "Give bounds or a transform, not both.")
         moved = TRANSFORMS[transform](x, s)
         return Unconstrained(moved.points, moved.pulled + (moved.jacobian if jacobian else 0.0))
+    z, slope, change = _without_bounds(x, lower, upper)
+    return Unconstrained(z, s * slope + (change if jacobian else 0.0))
+
+
+def _without_bounds(x: np.ndarray, lower: Any, upper: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Every coordinate without its bounds, what its score is multiplied by, and what the Jacobian adds to it."""
     low, high = _bound(lower, -np.inf, x.shape[-1], "lower"), _bound(upper, np.inf, x.shape[-1], "upper")
     require(bool((low < high).all()), f"lower must be below upper, but they are {low.tolist()} and {high.tolist()}.")
     _check_inside(x, low, high)
     z, slope, change = np.array(x), np.ones_like(x), np.zeros_like(x)
     for j in range(x.shape[-1]):
         z[..., j], slope[..., j], change[..., j] = _coordinate(x[..., j], low[j], high[j])
-    return Unconstrained(z, s * slope + (change if jacobian else 0.0))
+    return z, slope, change
 
 
 def _coordinate(x: np.ndarray, low: float, high: float) -> tuple[Any, Any, Any]:

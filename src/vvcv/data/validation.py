@@ -13,7 +13,7 @@ NUMERIC_KINDS = "fiub"  # float, signed, unsigned, bool: everything that convert
 LARGEST, SMALLEST = 1e150, 1e-150
 
 
-def finite_array(value: Any, what: str) -> Float[np.ndarray, ...]:
+def finite_array(value: Any, what: str) -> Float[np.ndarray, "..."]:
     """Return `value` as a native float64 array, or raise a ValueError that says what is wrong with it.
 
     >>> finite_array([1, 2], "points")

@@ -56,12 +56,14 @@ class Diagnosis:
         require(on_alarm != "raise", f"{message}\nCorrect the data, or pass on_alarm='warn' or 'ignore'.")
         warnings.warn(message, AlarmWarning, stacklevel=_levels_inside())
 
-    def attached(self, estimates: Mapping[str, Estimate], stopped: bool) -> dict[str, Estimate]:
-        """The estimates with these findings, and with whether the user stopped the fit."""
+    def attached(self, estimates: Mapping[str, Estimate], stopped: bool, late: bool = False) -> dict[str, Estimate]:
+        """The estimates with these findings, and with whether the user stopped the fit, or its time was up."""
         findings = self.findings
+        remedy = "Means and error bars are valid; a full fit may be sharper."
         if stopped:
-            remedy = "Means and error bars are valid; a full fit may be sharper."
             findings = (Finding("warning", "interrupted", "the fit was stopped before it was done.", remedy), *findings)
+        elif late:
+            findings = (*findings, Finding("note", "time", "the time given was up before the fit was done.", remedy))
         found = Check(findings) if findings else None
         return {method: replace(estimate, check=found, mixing=self.mixing) for method, estimate in estimates.items()}
 

@@ -49,19 +49,19 @@ class Functional:
     """A function of expectations: value, standard error, and the same from plain averages; prints itself."""
 
     label: str
-    value: Float[np.ndarray, ...]
-    std_error: Float[np.ndarray, ...]
-    plain_value: Float[np.ndarray, ...]
-    plain_std_error: Float[np.ndarray, ...]
+    value: Float[np.ndarray, "..."]
+    std_error: Float[np.ndarray, "..."]
+    plain_value: Float[np.ndarray, "..."]
+    plain_std_error: Float[np.ndarray, "..."]
     freedom: float
 
     @property
-    def gain(self) -> Float[np.ndarray, ...]:
+    def gain(self) -> Float[np.ndarray, "..."]:
         """By what factor plain averages would need more samples for the same standard error."""
         with np.errstate(divide="ignore", invalid="ignore"):
             return (self.plain_std_error / self.std_error) ** 2
 
-    def interval(self, level: float = 0.95) -> tuple[Float[np.ndarray, ...], Float[np.ndarray, ...]]:
+    def interval(self, level: float = 0.95) -> tuple[Float[np.ndarray, "..."], Float[np.ndarray, "..."]]:
         """Lower and upper ends of intervals that hold the true value with probability `level`."""
         require(0 < level < 1, f"level is a probability strictly between 0 and 1, but is {level!r}.")
         from scipy.stats import t as student  # takes a third of a second
@@ -161,7 +161,7 @@ _COMMON: dict[str, tuple[int, Callable[..., Any], tuple[str, ...]]] = {
 
 
 def _delta(result: Estimate, g: Callable[[Any], Any], label: str) -> Functional:
-    def of_array(means: Float[Array, " T"]) -> Float[Array, ...]:
+    def of_array(means: Float[Array, " T"]) -> Float[Array, "..."]:
         return jnp.asarray(g(Means(result.names, means)), dtype=float)
 
     value, error, jacobian = _with_error(of_array, result.mean, result.covariance, label)

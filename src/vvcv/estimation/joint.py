@@ -8,15 +8,11 @@ share is left out, which widens the error bar of a difference of tasks that are 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from jaxtyping import Float
 
 from ..data import Task, Tasks
-
-if TYPE_CHECKING:
-    from .result import ControlVariate
+from .control_variate import ControlVariate
 
 #: Rows from which correlations are computed at most; so many give them to 3 %, and a variate is dear to evaluate.
 MOST_ROWS = 1000

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..data import require
+from .numbers import Numbers
 
 if TYPE_CHECKING:
     import xarray as xr
 
     from ..report.frame import Frame
-    from .result import Estimate
 
 
-def summary_of(estimate: Estimate) -> Frame:
+def summary_of(estimate: Numbers) -> Frame:
     """One row per task: the estimate, the plain average, the gain, and the independent draws it is worth."""
     from ..report.frame import frame  # pandas takes half a second
 
@@ -36,7 +36,7 @@ def summary_of(estimate: Estimate) -> Frame:
     return frame(estimate.names, columns, [f"method {estimate.method}, {estimate.seconds:.1f} s", *estimate.alarms()])
 
 
-def to_xarray(estimate: Estimate) -> xr.Dataset:
+def to_xarray(estimate: Numbers) -> xr.Dataset:
     """A dataset with one row per task."""
     import xarray as xr  # takes half a second, and a table does not need it
 
@@ -47,7 +47,7 @@ def to_xarray(estimate: Estimate) -> xr.Dataset:
     )
 
 
-def matrices(estimate: Estimate) -> xr.Dataset:
+def matrices(estimate: Numbers) -> xr.Dataset:
     """What tasks have in common, task by task: the correlation of the model, and the covariance of the estimates."""
     import xarray as xr
 
@@ -58,7 +58,7 @@ def matrices(estimate: Estimate) -> xr.Dataset:
     )
 
 
-def to_inference_data(estimate: Estimate) -> Any:
+def to_inference_data(estimate: Numbers) -> Any:
     """ArviZ's `InferenceData` (0.x) or xarray's `DataTree` (ArviZ 1.x) with the draws and the estimates.
 
     `posterior` holds the values of each task, `sample_stats` points and scores under the names that nutpie gives them,
@@ -80,7 +80,7 @@ def to_inference_data(estimate: Estimate) -> Any:
     return xr.DataTree.from_dict(groups)
 
 
-def _draws(estimate: Estimate) -> dict[str, xr.Dataset]:
+def _draws(estimate: Numbers) -> dict[str, xr.Dataset]:
     import xarray as xr
 
     tasks = estimate.tasks

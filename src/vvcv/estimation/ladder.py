@@ -15,7 +15,7 @@ from math import hypot
 import numpy as np
 from jaxtyping import Float
 
-from ..candidates.fits import KernelFit
+from ..candidates.fits import KernelFit, seconds_to_solve
 from ..candidates.kernel import Options, best_of
 from ..candidates.one_function import OneFunctionFit
 from ..candidates.plain import average, effective_size, skewness
@@ -24,8 +24,11 @@ from ..candidates.rungs import FEWEST_POINTS, KernelFits
 from ..data import Prepared, in_separate_groups
 from ..linear_system.merit import merit_of
 from ..report.explanation import RUNGS
+from ..runtime.clock import limited, time_left
 from ..runtime.memory import bytes_needed, largest_system
-from ..tuning.search import those_that_work
+from ..runtime.progress import announce
+from ..runtime.threads import SMALL_SYSTEM
+from ..tuning.attempts import those_that_work
 from .weights import Answer, combine, contradiction
 
 #: Rungs of the ladder, from simple to rich.
@@ -52,6 +55,8 @@ class Ladder:
     def __init__(self, prepared: Prepared, options: Options) -> None:
         self.prepared = prepared
         self.fits = KernelFits(prepared, options)
+        self._finished: list[list[list[Answer]]] = []
+        self._joined = False
 
     def candidates(self, method: str) -> list[list[Answer]]:
         """What one rung offers for each task: nothing where it cannot serve it (too few points)."""
@@ -59,7 +64,8 @@ class Ladder:
             return [[answer] for answer in self.plain]
         if method == "zv":
             return self._polynomials
-        fits = self.fits.of(method)
+        with limited(time_left() - self._seconds_to_solve(method)):
+            fits = self.fits.of(method)
         return [self._solved(method, fits.get(t, []), t) for t in range(len(self.prepared.tasks))]
 
     def automatic(self) -> list[list[Answer]]:
@@ -67,14 +73,33 @@ class Ladder:
 
         Where points lie in separate groups, the plain average alone is: no other rung can know the groups' weights.
         """
-        grouped = [in_separate_groups(rows.points, rows.scores) for rows in self.prepared.distinct]
-        if all(grouped):
-            return [[self._in_groups(t)] for t in range(len(grouped))]
-        rungs = [self.candidates(method) for method in self._automatic_methods()]
+        self._finished, self._joined = [], False
+        if not all(self._grouped):
+            for method in self._automatic_methods():
+                if method == "mc" or self._seconds_to_solve(method) <= time_left():
+                    announce(RUNGS[method])
+                    self._finished.append(self.candidates(method))
+                    self._joined |= method == "vv"
+        return self.so_far()
+
+    def so_far(self) -> list[list[Answer]]:
+        """The candidates of those rungs that are finished."""
         return [
-            [self._in_groups(t)] if apart else [answer for rung in rungs for answer in rung[t]]
-            for t, apart in enumerate(grouped)
+            [self._in_groups(t)] if apart else [answer for rung in self._finished for answer in rung[t]]
+            for t, apart in enumerate(self._grouped)
         ]
+
+    @cached_property
+    def _grouped(self) -> list[bool]:
+        return [in_separate_groups(rows.points, rows.scores) for rows in self.prepared.distinct]
+
+    def _seconds_to_solve(self, method: str) -> float:
+        """About how long the systems of a rung take to solve once their parameters are known."""
+        if method in ("mc", "zv") or time_left() == np.inf:
+            return 0.0
+        together = self.fits.pooled or method.startswith("vv")
+        tasks = self.fits.eligible[:1] if together else self.fits.eligible
+        return sum(seconds_to_solve(self.fits.rows(method, task)) for task in tasks)
 
     def _automatic_methods(self) -> Sequence[str]:
         if len(self.fits.eligible) < 2:
@@ -122,7 +147,7 @@ class Ladder:
     def task_correlation(self, method: str) -> Float[np.ndarray, "T T"]:
         """How alike the vector-valued fit takes the tasks to be; the identity for methods that have none."""
         result = np.eye(len(self.prepared.tasks))
-        fits = self.fits.joint if method == "auto" or method.startswith("vv") else []
+        fits = self.fits.joint if method.startswith("vv") or (method == "auto" and self._joined) else []
         if fits and len(fits[0].members) > 1:
             fit = best_of(fits)
             result[np.ix_(fit.members, fit.members)] = fit.task_correlation
@@ -168,8 +193,12 @@ class Ladder:
 
     def _solved(self, method: str, fits: Sequence[KernelFit | OneFunctionFit], task: int) -> list[Answer]:
         """The answers of those fits that can be solved on the data as they are."""
-        serving = (fit for fit in fits if task in fit.members)
-        solved = those_that_work((partial(self._answers, method, fit, task) for fit in serving), required=False)
+        serving = sorted((fit for fit in fits if task in fit.members), key=lambda fit: fit.found.merit)
+        attempts = (partial(self._answers, method, fit, task) for fit in serving)
+        rows = self.fits.rows(method, task)
+        # The last one begun in time ends in time.
+        with limited(np.inf if time_left() == np.inf else time_left() - seconds_to_solve(rows)):
+            solved = those_that_work(attempts, required=False, at_once=rows <= SMALL_SYSTEM)
         return [answer for answers in solved for answer in answers]
 
     def _answers(self, method: str, fit: KernelFit | OneFunctionFit, task: int) -> list[Answer]:

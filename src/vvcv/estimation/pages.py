@@ -6,21 +6,17 @@ M = E[v z z'], which sees slopes and bends (least squares and principal Hessian 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from jaxtyping import Float
 
 from ..report.pictures import Fitted
-
-if TYPE_CHECKING:
-    from .result import Estimate
+from .numbers import Numbers
 
 #: Tasks whose fits are drawn, and points of each: a page must stay small.
 MOST_TASKS, MOST_POINTS = 6, 300
 
 
-def fits_of(estimate: Estimate) -> list[Fitted]:
+def fits_of(estimate: Numbers) -> list[Fitted]:
     """Values and fit of the first tasks; nothing for a loaded estimate, which has no data."""
     if estimate.tasks is None:
         return []
@@ -44,7 +40,7 @@ def leading_direction(points: Float[np.ndarray, "n d"], values: Float[np.ndarray
     return direction * np.sign(direction[np.argmax(np.abs(direction))])
 
 
-def _fit(estimate: Estimate, index: int) -> Fitted:
+def _fit(estimate: Numbers, index: int) -> Fitted:
     assert estimate.tasks is not None
     task, name = estimate.tasks[index], estimate.names[index]
     step = -(-task.size // MOST_POINTS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -12,14 +13,21 @@ from ..candidates.kernel import Options
 from ..data import Prepared, Task, Tasks, as_tasks, require
 from ..kernels import Kernel, as_kernel
 from ..linear_system.model import Criterion
+from ..runtime.clock import limited, time_left
 from ..runtime.precision import float64, without_warnings
+from ..runtime.progress import progress_bar, ticking
 from ..runtime.threads import threads_for
 from ..tuning.interrupt import interruptible
 from ..tuning.starts import CANDIDATES, FAMILIES
+from .control_variate import ControlVariate
 from .diagnosis import Diagnosis, OnAlarm
 from .ladder import METHODS, Ladder, RefusedError
-from .result import ControlVariate, Estimate, MonteCarlo, Promise
+from .numbers import MonteCarlo, Promise
+from .result import Estimate
 from .weights import Answer, combine, weigh
+
+#: Evaluations of the objective in an estimate of middling size, for the bar; some take half as many, some twice.
+EVALUATIONS = 600
 
 KernelChoice = str | Kernel | Callable[..., Any] | Sequence[str] | None
 
@@ -34,6 +42,8 @@ def estimate(
     check: bool = True,
     on_alarm: OnAlarm = "warn",
     on_interrupt: Literal["raise", "best"] = "raise",
+    seconds: float | None = None,
+    progress: bool | None = None,
 ) -> Estimate:
     """Estimate the expectations of all tasks by control variates (paper, eq. 8 solved exactly), with error bars.
 
@@ -45,7 +55,8 @@ def estimate(
     The data are checked before any fit (`vvcv.check`; `check=False` leaves it out). Alarms are a Python warning,
     `vvcv.AlarmWarning`, and stand under the table; `on_alarm="raise"` makes them an error, "ignore" drops the warning.
     With `on_interrupt="best"`, Ctrl-C ends the tuning and the best models so far give the answer; a second Ctrl-C
-    interrupts.
+    interrupts. `seconds` is the time an answer may take: the best that fits into it is given. At a terminal, work of
+    more than two seconds shows a progress bar; `progress=False` hides it, `progress=True` shows it anywhere.
 
     >>> rng = np.random.default_rng(0)
     >>> x = rng.normal(size=(30, 1))
@@ -54,7 +65,8 @@ def estimate(
     True
     """
     options: dict[str, Any] = {"kernel": kernel, "criterion": criterion, "order": order}
-    return compare(tasks, (method,), **options, check=check, on_alarm=on_alarm, on_interrupt=on_interrupt)[method]
+    options |= {"check": check, "on_alarm": on_alarm, "on_interrupt": on_interrupt}
+    return compare(tasks, (method,), **options, seconds=seconds, progress=progress)[method]
 
 
 @float64
@@ -69,6 +81,8 @@ def compare(
     on_alarm: OnAlarm = "warn",
     on_interrupt: Literal["raise", "best"] = "raise",
     refused: Literal["raise", "skip"] = "raise",
+    seconds: float | None = None,
+    progress: bool | None = None,
 ) -> dict[str, Estimate]:
     """Estimates of the same tasks by several methods, each of which starts from what the earlier ones found.
 
@@ -93,30 +107,49 @@ def compare(
     ladder = Ladder(Prepared.of(tasks), _options(kernel, criterion, order))
     require(on_interrupt in ("raise", "best"), f"on_interrupt must be 'raise' or 'best', but is {on_interrupt!r}.")
     require(refused in ("raise", "skip"), f"refused must be 'raise' or 'skip', but is {refused!r}.")
-    diagnosis = Diagnosis.of(tasks) if check else Diagnosis()
-    diagnosis.announce(tasks, on_alarm)
-    rows = max(tasks.sizes) if tasks.share_points else sum(tasks.sizes)
-    keep_best = on_interrupt == "best"
-    with threads_for(rows), without_warnings(), interruptible(keep_best=keep_best) as interruption:
-        estimates = _climb_all(ladder, methods, refused)
-    return diagnosis.attached(estimates, interruption.stopped_early)
+    require(seconds is None or seconds > 0, f"seconds must be a positive time, but is {seconds!r}.")
+    with limited(np.inf if seconds is None else seconds):
+        with interruptible(keep_best=on_interrupt == "best") as interruption:
+            diagnosis = interruption.attend(partial(Diagnosis.of, tasks), Diagnosis) if check else Diagnosis()
+            diagnosis.announce(tasks, on_alarm)
+            estimates = interruption.attend(
+                partial(_climb_all, ladder, methods, refused, progress), partial(_best_so_far, ladder, methods)
+            )
+        return diagnosis.attached(estimates, stopped=interruption.stopped_early, late=time_left() <= 0)
 
 
-def _climb_all(ladder: Ladder, methods: Sequence[str], refused: str) -> dict[str, Estimate]:
-    estimates = {}
-    for method in methods:
-        try:
-            estimates[method] = _climb(ladder, method)
-        except RefusedError:
-            if refused == "raise":
-                raise
-    return estimates
+def _climb_all(ladder: Ladder, methods: Sequence[str], refused: str, progress: bool | None) -> dict[str, Estimate]:
+    sizes, shared = ladder.prepared.tasks.sizes, ladder.prepared.tasks.share_points
+    with (
+        threads_for(max(sizes) if shared else sum(sizes)),
+        without_warnings(),
+        progress_bar("estimating", EVALUATIONS, progress) as step,
+        ticking(step),
+    ):
+        estimates = {}
+        for method in methods:
+            try:
+                estimates[method] = _climb(ladder, method)
+            except RefusedError:
+                if refused == "raise":
+                    raise
+        return estimates
+
+
+def _best_so_far(ladder: Ladder, methods: Sequence[str]) -> dict[str, Estimate] | None:
+    """The estimate from the rungs that are finished, where all were asked for, and so the plain averages are known."""
+    offered = ladder.so_far() if tuple(methods) == ("auto",) else []
+    return {"auto": _estimate(ladder, "auto", offered, 0.0)} if offered and all(offered) else None
 
 
 def _climb(ladder: Ladder, method: str) -> Estimate:
     started = time.perf_counter()
-    tasks, plain = ladder.prepared.tasks, ladder.plain
     offered = ladder.automatic() if method == "auto" else [[answer] for answer in ladder.required(method)]
+    return _estimate(ladder, method, offered, started)
+
+
+def _estimate(ladder: Ladder, method: str, offered: list[list[Answer]], started: float) -> Estimate:
+    tasks, plain = ladder.prepared.tasks, ladder.plain
     chosen = [combine(answers) for answers in offered]
     return Estimate(
         names=tasks.names,

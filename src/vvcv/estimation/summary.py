@@ -25,6 +25,8 @@ from .run import estimate
 
 if TYPE_CHECKING:
     from ..report.frame import Frame
+else:  # pandas takes half a second to import
+    Frame = Any
 
 #: (package, class) of objects that samplers return -> the function of this library that reads them.
 ADAPTERS = {

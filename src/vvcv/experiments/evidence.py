@@ -21,7 +21,8 @@ from ..kernels import PreconditionedSquaredExponential
 from ..problems import van_der_pol
 from ..problems.published import load
 from ..report import pyplot
-from .experiment import Cell, Experiment, Method, Published, Vector
+from .errors import ErrorsByCell
+from .experiment import Cell, Method, Published, Vector
 from .figures import colour
 from .paper_methods import BLOCK, Recipe, descend
 from .results import Results
@@ -32,7 +33,7 @@ TEMPERATURES = np.maximum(van_der_pol.TEMPERATURES, 1e-16)
 COUNT = len(TEMPERATURES)
 
 
-class Evidence(Experiment):
+class Evidence(ErrorsByCell):
     """The evidence from 20 to 80 MCMC samples at each of 31 temperatures."""
 
     name = "evidence"

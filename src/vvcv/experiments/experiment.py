@@ -97,17 +97,13 @@ class Experiment(ABC):
         """The paper's number for a cell and a method."""
         return None
 
+    @abstractmethod
     def figure(self, results: Any) -> Any:
-        """The paper's figure, a matplotlib Figure."""
-        from .figures import errors_by_cell
+        """The paper's figure of some `Results`, a matplotlib Figure."""
 
-        return errors_by_cell(results)
-
+    @abstractmethod
     def table(self, results: Any) -> str:
-        """The table of errors with the published numbers, in Markdown."""
-        from .tables import error_table
-
-        return error_table(results)
+        """The table of some `Results` with the published numbers, in Markdown."""
 
 
 def replication_seed(experiment: str, cell: Cell, seed: int, replication: int, purpose: str = "data") -> int:

@@ -20,7 +20,8 @@ from ..paper.variates.space import FeatureSpace
 from ..problems import lotka_volterra, lotka_volterra_reference
 from ..problems.published import load
 from ..report import pyplot
-from .experiment import Cell, Experiment, Method, Published, Vector
+from .errors import ErrorsByCell
+from .experiment import Cell, Method, Published, Vector
 from .figures import draw_errors
 from .our_methods import our_methods
 from .paper_methods import PaperVariate, Recipe, control_functional, joint, plain_average
@@ -33,7 +34,7 @@ ROWS = {"mc": "MCMC", "cf_paper": "CF", "cf_single": "CF"}
 START: Any = np.full(8, np.sqrt(10.0))
 
 
-class LotkaVolterra(Experiment):
+class LotkaVolterra(ErrorsByCell):
     """Hares at 2, 5 or 10 times around 1913."""
 
     name = "lotka-volterra"

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
+from ..runtime.disk import write_whole
 from .experiment import Cell, Experiment, Method
-from .journal import write_atomically
 
 Records = dict[tuple[str, int], dict[str, Any]]
 
@@ -61,9 +61,9 @@ class Results:
 def write_results(results: Results) -> None:
     """Write replications.csv, seconds.csv, table.md, figure.png and figure.svg into the experiment's folder."""
     folder = results.folder
-    write_atomically(folder / "replications.csv", replications_csv(results))
-    write_atomically(folder / "seconds.csv", seconds_csv(results))
-    write_atomically(folder / "table.md", results.experiment.table(results))
+    write_whole(folder / "replications.csv", replications_csv(results))
+    write_whole(folder / "seconds.csv", seconds_csv(results))
+    write_whole(folder / "table.md", results.experiment.table(results))
     _save_figure(results.experiment.figure(results), folder)
 
 
@@ -119,5 +119,5 @@ def _save_figure(figure: Any, folder: Path) -> None:
         for kind, metadata in (("png", {"Software": None}), ("svg", {"Date": None})):
             content = io.BytesIO()
             figure.savefig(content, format=kind, dpi=150, metadata=metadata)
-            write_atomically(folder / f"figure.{kind}", content.getvalue())
+            write_whole(folder / f"figure.{kind}", content.getvalue())
     figure.clear()

@@ -13,10 +13,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-
+from ..runtime.disk import write_whole
+from ..runtime.progress import progress_bar
 from .experiment import Cell, Experiment, Vector, answer, data_set, replication_seed
-from .journal import Journal, mend, sole_writer, write_atomically
+from .journal import Journal, mend, sole_writer
 from .results import Results, write_results
 
 #: The rows that a user's calls give, as against the paper's own methods.
@@ -138,24 +138,14 @@ def units(experiment: Experiment, settings: Settings, methods: Sequence[str]) ->
 
 def _work(experiment: Experiment, settings: Settings, folder: Path, methods: Sequence[str], progress: bool) -> None:
     journals = {method: Journal(journal_path(folder, method)) for method in methods}
-    bar = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
-        disable=not progress,
-    )
-    with bar:
-        todo = [(unit, _wanted(unit, settings)) for unit in units(experiment, settings, methods)]
-        job = bar.add_task(experiment.name, total=sum(len(wanted) for _, wanted in todo))
+    todo = [(unit, _wanted(unit, settings)) for unit in units(experiment, settings, methods)]
+    with progress_bar(experiment.name, sum(len(wanted) for _, wanted in todo), shown=progress) as step:
         for unit, wanted in todo:
             journal = journals[unit.method]
             if any((str(unit.cell), r) not in journal.records for r in wanted):
-                bar.update(job, description=f"{experiment.name}: {unit.cell}, {unit.method}")
+                step(0, f"{unit.cell}, {unit.method}")
                 journal.append(_records(experiment, settings, unit, wanted))
-            bar.advance(job, len(wanted))
+            step(len(wanted))
 
 
 def _records(experiment: Experiment, settings: Settings, unit: Unit, wanted: Sequence[int]) -> list[dict]:
@@ -184,7 +174,7 @@ def _wanted(unit: Unit, settings: Settings) -> tuple[int, ...]:
 def _bind(folder: Path, settings: Settings) -> None:
     path = folder / "settings.json"
     if not path.is_file():
-        write_atomically(path, json.dumps(asdict(settings), indent=1) + "\n")
+        write_whole(path, json.dumps(asdict(settings), indent=1) + "\n")
         return
     stored = json.loads(path.read_text())
     changed = [f"{k} = {v!r} (stored: {stored.get(k)!r})" for k, v in asdict(settings).items() if stored.get(k) != v]

@@ -16,7 +16,8 @@ from ..paper.marginal_likelihood import MiniBatchMarginalLikelihood
 from ..problems import step
 from ..problems.published import load
 from ..report import pyplot
-from .experiment import Cell, Experiment, Method, Published, Vector, data_set, replication_seed
+from .errors import ErrorsByCell
+from .experiment import Cell, Method, Published, Vector, data_set, replication_seed
 from .figures import colour, line_style
 from .our_methods import our_methods
 from .paper_methods import Recipe, control_functional, fitted, joint, plain_average, separate
@@ -36,7 +37,7 @@ PUBLISHED = {
 }
 
 
-class Step(Experiment):
+class Step(ErrorsByCell):
     """Univariate step functions of low and high fidelity, m = (40, 40)."""
 
     name = "step"

@@ -16,7 +16,8 @@ from ..paper.marginal_likelihood import MiniBatchMarginalLikelihood
 from ..problems import synthetic
 from ..problems.published import load
 from ..report import pyplot
-from .experiment import Cell, Experiment, Method, Published, Vector, data_set, replication_seed
+from .errors import ErrorsByCell
+from .experiment import Cell, Method, Published, Vector, data_set, replication_seed
 from .figures import colour
 from .our_methods import our_methods
 from .paper_methods import Recipe, control_functional, fitted, joint, plain_average, separate
@@ -26,7 +27,7 @@ PUBLISHED = {"cv": "scalar_CV", "cf_paper": "CF_closed_form", "vv_estimated_B": 
 INTEGRANDS = (synthetic.f_1, synthetic.f_2)
 
 
-class Synthetic(Experiment):
+class Synthetic(ErrorsByCell):
     """Two integrands, m = (50, 50), the second target's variance from 1 to 1.25."""
 
     name = "synthetic"

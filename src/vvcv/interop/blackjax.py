@@ -16,7 +16,7 @@ from ..data import require
 from .integrands import Functions
 from .logdensity import constrained, scores_at
 from .posterior import Posterior
-from .pytrees import flatten
+from .pytrees import Flat, flatten
 
 
 def from_blackjax(
@@ -51,20 +51,22 @@ def from_blackjax(
     flat = flatten(_chains_first(states.position, chain_axis, many), many)
     _warn_of_axes(flat.points.shape)
     gradient = getattr(states, "logdensity_grad", None)
-    if gradient is not None:
-        scores = flatten(_chains_first(gradient, chain_axis, many), many).points
-    else:
-        require(logdensity is not None, "These states carry no logdensity_grad. Pass logdensity=, your log density.")
-        scores = scores_at(lambda z: logdensity(flat.unravel(z)), flat.points)  # type: ignore[misc]
     return Posterior(
         flat.points,
-        scores,
+        _scores(flat, logdensity)
+        if gradient is None
+        else flatten(_chains_first(gradient, chain_axis, many), many).points,
         flat.draws if constrain is None else constrained(constrain, flat),
         parameters=flat.parameters,
         var_names=var_names,
         moments=moments,
         functions=functions,
     )
+
+
+def _scores(flat: Flat, logdensity: Callable[[Any], Any] | None) -> np.ndarray:
+    require(logdensity is not None, "These states carry no logdensity_grad. Pass logdensity=, your log density.")
+    return scores_at(lambda z: logdensity(flat.unravel(z)), flat.points)  # type: ignore[misc]
 
 
 def _chains_first(tree: Any, chain_axis: int, many: bool | None) -> Any:

@@ -13,10 +13,10 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from ..data import require
+from ..runtime.progress import tracked
 from .double import in_double
 from .integrands import Functions
 from .posterior import Posterior
-from .progress import tracked
 from .pytrees import Flat, flatten
 
 #: Draws differentiated at once: enough to keep a processor busy, few enough for large models.

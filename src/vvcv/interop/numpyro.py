@@ -7,7 +7,7 @@ Keep them with `mcmc.run(key, ..., extra_fields=("z_grad",))`; without, they are
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -55,24 +55,24 @@ def from_numpyro(
         latent, summed_out = _latent_sites(model, args, kwargs, draws)
         flat = _unconstrained(model, args, kwargs, {name: draws[name] for name in latent})
         potential = None if summed_out else partial(util.potential_energy, model, args, kwargs)
-    if kept is None:
-        require(
-            potential is not None,
-            "Scores cannot be computed from this run: it has no model, or one with discrete sites that were summed "
-            "out. Run it with mcmc.run(..., extra_fields=('z_grad',)), or use vvcv.from_logdensity.",
-        )
-        scores = scores_at(lambda z: -potential(flat.unravel(z)), flat.points)  # type: ignore[misc]
-    else:
-        scores = -flatten(kept, True).points
     return Posterior(
         flat.points,
-        scores,
+        _scores(flat, potential) if kept is None else -flatten(kept, True).points,
         draws,
         parameters=flat.parameters,
         var_names=var_names,
         moments=moments,
         functions=functions,
     )
+
+
+def _scores(flat: Flat, potential: Callable[[Any], Any] | None) -> np.ndarray:
+    require(
+        potential is not None,
+        "Scores cannot be computed from this run: it has no model, or one with discrete sites that were summed "
+        "out. Run it with mcmc.run(..., extra_fields=('z_grad',)), or use vvcv.from_logdensity.",
+    )
+    return scores_at(lambda z: -potential(flat.unravel(z)), flat.points)  # type: ignore[misc]
 
 
 def _model(mcmc: Any, model_args: Any, model_kwargs: Any) -> tuple[Any, tuple, dict]:

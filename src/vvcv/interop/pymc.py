@@ -12,11 +12,11 @@ import numpy as np
 from jaxtyping import Float
 
 from ..data import require
+from ..runtime.progress import tracked
 from .arviz import POINTS, SCORES, from_arviz, group, posterior_of, reported, variables
 from .extras import needs
 from .integrands import Functions, elements
 from .posterior import Posterior
-from .progress import tracked
 
 Draws = dict[str, Float[np.ndarray, "chain draw *shape"]]
 

@@ -18,9 +18,9 @@ import numpy as np
 from jaxtyping import Float
 
 from ..data import require
+from ..runtime.progress import tracked
 from .integrands import Functions
 from .posterior import Posterior
-from .progress import tracked
 
 #: column -> its numbers, one for every iteration of every chain that Stan wrote
 Columns = dict[str, Float[np.ndarray, "chain draw"]]

@@ -24,10 +24,17 @@ class Side(NamedTuple):
     task: Int[Any, " n"]
 
 
+#: A kernel -> the block of its Stein kernel between rows that are fixed already.
+Image = Callable[[Any], Float[Array, "n m"]]
+
+
 class Kernel(eqx.Module):
     """A positive semi-definite function k(x, y) of two points."""
 
     relates_tasks: ClassVar[bool] = False
+    #: What a Gram matrix asks of any kernel, scalar or matrix-valued: the task that alone has it, and B before it.
+    only_task: ClassVar[Any] = None
+    task_form: ClassVar[Any] = None
 
     def __call__(self, x: Float[Array, " d"], y: Float[Array, " d"]) -> Float[Array, ""]:
         """The kernel at one pair of points."""
@@ -47,6 +54,19 @@ class Kernel(eqx.Module):
         """The Stein kernel of a block of pairs in closed form, by matrix products only."""
         raise NotImplementedError
 
+    def stein_with_itself(self, order: int, axes: Float[Array, " d"], side: Side) -> Float[Array, "n n"]:
+        """`stein` of one side with itself, where every point meets itself: rounding may call for another form."""
+        return self.stein(order, axes, side, side)
+
+    @property
+    def scalar(self) -> Kernel:
+        """The kernel without its relation of tasks: here itself."""
+        return self
+
+    def assembled(self, image: Image, left: Int[Array, " n"], right: Int[Array, " m"]) -> Float[Array, "n m"]:
+        """The block between rows of given tasks, made of images of scalar kernels; here tasks do not matter."""
+        return image(self)
+
     def __add__(self, other: Kernel) -> Kernel:
         return Sum((self, as_kernel(other)))
 
@@ -57,7 +77,12 @@ class Kernel(eqx.Module):
 
 
 def as_kernel(kernel: Kernel | Callable[..., Any]) -> Kernel:
-    """Accept a kernel or any JAX function k(x, y) of two points."""
+    """Accept a kernel or any JAX function k(x, y) of two points.
+
+    >>> import numpy as np
+    >>> float(as_kernel(lambda x, y: x[0] * y[0])(np.ones(1), np.full(1, 3.0)))
+    3.0
+    """
     if isinstance(kernel, Kernel):
         return kernel
     if callable(kernel):
@@ -65,7 +90,7 @@ def as_kernel(kernel: Kernel | Callable[..., Any]) -> Kernel:
     raise ValueError(f"A kernel must be a vvcv kernel or a function k(x, y), but got a {type(kernel).__name__}.")
 
 
-def positive(value: Any, what: str) -> Float[Array, ...]:
+def positive(value: Any, what: str) -> Float[Array, "..."]:
     """The logarithm of a parameter that must be positive, in float64 on the host."""
     import numpy as np
 
@@ -107,7 +132,12 @@ class Custom(Kernel):
 
 
 class Sum(Kernel):
-    """k(x, y) = sum_i k_i(x, y)."""
+    """k(x, y) = sum_i k_i(x, y).
+
+    >>> import numpy as np
+    >>> float((Custom(lambda x, y: x[0] * y[0]) + Custom(lambda x, y: 2.0))(np.ones(1), np.full(1, 3.0)))
+    5.0
+    """
 
     terms: tuple[Kernel, ...]
 
@@ -120,9 +150,17 @@ class Sum(Kernel):
     def stein(self, order: int, axes: Float[Array, " d"], left: Side, right: Side) -> Float[Array, "n m"]:
         return reduce(jnp.add, [term.stein(order, axes, left, right) for term in self.terms])
 
+    def stein_with_itself(self, order: int, axes: Float[Array, " d"], side: Side) -> Float[Array, "n n"]:
+        return reduce(jnp.add, [term.stein_with_itself(order, axes, side) for term in self.terms])
+
 
 class Product(Kernel):
-    """k(x, y) = prod_i k_i(x, y)."""
+    """k(x, y) = prod_i k_i(x, y).
+
+    >>> import numpy as np
+    >>> float((Custom(lambda x, y: x[0] * y[0]) * Custom(lambda x, y: 2.0))(np.ones(1), np.full(1, 3.0)))
+    6.0
+    """
 
     factors: tuple[Kernel, ...]
 
@@ -134,7 +172,12 @@ class Product(Kernel):
 
 
 class Scaled(Kernel):
-    """k(x, y) = variance * k_1(x, y)."""
+    """k(x, y) = variance * k_1(x, y).
+
+    >>> import numpy as np
+    >>> round(float((0.5 * Custom(lambda x, y: x[0] * y[0]))(np.ones(1), np.full(1, 3.0))), 6)
+    1.5
+    """
 
     kernel: Kernel
     log_variance: Float[Array, ""]
@@ -152,9 +195,18 @@ class Scaled(Kernel):
     def stein(self, order: int, axes: Float[Array, " d"], left: Side, right: Side) -> Float[Array, "n m"]:
         return jnp.exp(self.log_variance) * self.kernel.stein(order, axes, left, right)
 
+    def stein_with_itself(self, order: int, axes: Float[Array, " d"], side: Side) -> Float[Array, "n n"]:
+        return jnp.exp(self.log_variance) * self.kernel.stein_with_itself(order, axes, side)
+
 
 class ProductOverDimensions(Kernel):
-    """k(x, y) = prod_j k_j(x_j, y_j), one kernel of one variable per coordinate (paper, D.1)."""
+    """k(x, y) = prod_j k_j(x_j, y_j), one kernel of one variable per coordinate (paper, D.1).
+
+    >>> import numpy as np
+    >>> linear = Custom(lambda x, y: x[0] * y[0])
+    >>> float(ProductOverDimensions((linear, linear))(np.array([1.0, 2.0]), np.array([3.0, 4.0])))
+    24.0
+    """
 
     factors: tuple[Kernel, ...]
 

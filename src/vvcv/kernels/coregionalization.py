@@ -6,7 +6,7 @@ matrix is one more matrix product.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import equinox as eqx
@@ -35,6 +35,10 @@ class Coregionalization(eqx.Module):
         """B itself."""
         loadings = self.loadings()
         return loadings @ loadings.T
+
+    def on_host(self) -> tuple[Float[np.ndarray, "T T"], Callable[[np.ndarray], list[np.ndarray]]] | None:
+        """B in NumPy and the map from dL/dB to the gradient's leaves, for forms that need no compilation."""
+        return None
 
     def free_entries(self) -> Bool[np.ndarray, "T T"]:
         """The entries that an exact step for B may move, where they may be any positive semi-definite blocks."""
@@ -76,7 +80,11 @@ class Fixed(Coregionalization):
 
 
 class Diagonal(Coregionalization):
-    """B = diag(v): no transfer between tasks, one variance each."""
+    """B = diag(v): no transfer between tasks, one variance each.
+
+    >>> Diagonal([4.0, 9.0]).matrix().round(4).tolist()
+    [[4.0, 0.0], [0.0, 9.0]]
+    """
 
     log_variance: Float[Array, " T"]
 
@@ -95,7 +103,11 @@ class Diagonal(Coregionalization):
 
 
 class Full(Coregionalization):
-    """B = L L' with L lower triangular and exponential diagonal (paper, section 4)."""
+    """B = L L' with L lower triangular and exponential diagonal (paper, section 4).
+
+    >>> Full([[4.0, 2.0], [2.0, 2.0]]).loadings().round(4).tolist()
+    [[2.0, 0.0], [1.0, 1.0]]
+    """
 
     log_diagonal: Float[Array, " T"]
     below: Float[Any, " T*(T-1)/2"]
@@ -119,6 +131,16 @@ class Full(Coregionalization):
         size = self.log_diagonal.shape[0]
         factor = jnp.diag(jnp.exp(self.log_diagonal))
         return factor.at[np.tril_indices(size, -1)].set(self.below)
+
+    def on_host(self) -> tuple[Float[np.ndarray, "T T"], Callable[[np.ndarray], list[np.ndarray]]]:
+        factor, strictly_below = np.diag(np.exp(self.log_diagonal)), np.tril_indices(self.count, -1)
+        factor[strictly_below] = self.below
+
+        def pull(slope: Float[np.ndarray, "T T"]) -> list[np.ndarray]:
+            of_factor = (slope + slope.T) @ factor
+            return [np.diag(of_factor) * np.diag(factor), of_factor[strictly_below]]
+
+        return factor @ factor.T, pull
 
     def free_entries(self) -> Bool[np.ndarray, "T T"]:
         return np.ones((self.count, self.count), dtype=bool)
@@ -150,7 +172,11 @@ class Blocks(Coregionalization):
 
 
 class LowRank(Coregionalization):
-    """B = U U' + diag(v) with U of few columns: for many tasks."""
+    """B = U U' + diag(v) with U of few columns: for many tasks.
+
+    >>> LowRank([[1.0], [2.0]], [1.0, 1.0]).matrix().round(4).tolist()
+    [[2.0, 2.0], [2.0, 5.0]]
+    """
 
     factor: Float[Any, "T rank"]
     log_variance: Float[Array, " T"]
@@ -175,7 +201,13 @@ class LowRank(Coregionalization):
 
 
 class Descriptors(Coregionalization):
-    """B_tt' = a_t a_t' kappa(tau_t, tau_t'): a kernel over what describes the tasks (temperature, time, fidelity)."""
+    """B_tt' = a_t a_t' kappa(tau_t, tau_t'): a kernel over what describes the tasks (temperature, time, fidelity).
+
+    >>> from vvcv.kernels import SquaredExponential
+    >>> np.asarray(Descriptors([0.0, 1.0], SquaredExponential(), nugget=0.5).matrix(), dtype=float).round(4)
+    array([[1.5   , 0.6065],
+           [0.6065, 1.5   ]])
+    """
 
     kernel: Kernel
     log_amplitude: Float[Array, " T"]
@@ -205,15 +237,29 @@ class Descriptors(Coregionalization):
         return jnp.linalg.cholesky(self.matrix())
 
     def matrix(self) -> Float[Array, "T T"]:
-        tau = jnp.asarray(self.descriptors)
-        kappa = jax.vmap(lambda a: jax.vmap(lambda b: self.kernel(a, b))(tau))(tau)
-        amplitude = jnp.exp(self.log_amplitude)
-        # The nugget is a parameter of the model (part of each task that neighbours do not share), not a jitter.
-        return amplitude[:, None] * (kappa + jnp.exp(self.log_nugget) * jnp.eye(len(tau))) * amplitude[None, :]
+        alike, amplitude = (
+            likeness(self.kernel, self.log_nugget, jnp.asarray(self.descriptors)),
+            jnp.exp(self.log_amplitude),
+        )
+        return amplitude[:, None] * alike * amplitude[None, :]
+
+
+def likeness(kernel: Kernel, log_nugget: Float[Array, ""], tau: Float[Array, "T k"]) -> Float[Array, "T T"]:
+    """kappa(tau_t, tau_t') plus a nugget on the diagonal: how alike tasks are that descriptors tau tell apart.
+
+    The nugget is a parameter of the model, the part of each task that neighbours do not share, not a jitter.
+    """
+    kappa = jax.vmap(lambda a: jax.vmap(lambda b: kernel(a, b))(tau))(tau)
+    return kappa + jnp.exp(log_nugget) * jnp.eye(len(tau))
 
 
 def correlation(matrix: Float[np.ndarray, "T T"]) -> Float[np.ndarray, "T T"]:
-    """The correlation matrix of a covariance; tasks with zero variance correlate only with themselves."""
+    """The correlation matrix of a covariance; tasks with zero variance correlate only with themselves.
+
+    >>> correlation(np.array([[4.0, 1.0], [1.0, 1.0]]))
+    array([[1. , 0.5],
+           [0.5, 1. ]])
+    """
     scale = np.sqrt(np.maximum(np.diag(matrix), 0.0))
     safe = np.where(scale > 0, scale, 1.0)
     result = matrix / safe[:, None] / safe[None, :]

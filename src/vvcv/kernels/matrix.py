@@ -13,7 +13,7 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from .base import Kernel, traceable
+from .base import Image, Kernel, traceable
 from .coregionalization import Coregionalization
 
 
@@ -21,6 +21,8 @@ class MatrixKernel(eqx.Module):
     """A matrix-valued kernel, read entry by entry: output t at x against output u at y."""
 
     relates_tasks: ClassVar[bool] = True
+    only_task: ClassVar[Any] = None
+    task_form: ClassVar[Any] = None
 
     def entry(
         self, x: Float[Array, " d"], t: Int[Array, ""], y: Float[Array, " d"], u: Int[Array, ""]
@@ -32,12 +34,32 @@ class MatrixKernel(eqx.Module):
         """Whether a closed form is known of the whole kernel; its terms may have one."""
         return False
 
+    @property
+    def scalar(self) -> Any:
+        """The scalar kernel that the entries are multiples of, or the kernel itself where there is none."""
+        return self
+
+    def assembled(self, image: Image, left: Int[Array, " n"], right: Int[Array, " m"]) -> Float[Array, "n m"]:
+        """The block between rows of given tasks, made of images of scalar kernels where that can be."""
+        return image(self)
+
+    @property
+    def summands(self) -> tuple[MatrixKernel, ...]:
+        """The terms of a sum, or the kernel itself as the only one."""
+        return (self,)
+
     def __add__(self, other: MatrixKernel) -> MatrixSum:
-        return MatrixSum((*_terms(self), *_terms(other)))
+        return MatrixSum((*self.summands, *other.summands))
 
 
 class Separable(MatrixKernel):
-    """K(x, y) = B k(x, y)."""
+    """K(x, y) = B k(x, y).
+
+    >>> from vvcv.kernels import Fixed, SquaredExponential
+    >>> kernel = Separable(Fixed([[1.0, 0.5], [0.5, 1.0]]), SquaredExponential())
+    >>> round(float(kernel.entry(jnp.zeros(1), 0, jnp.zeros(1), 1)), 6)
+    0.5
+    """
 
     coregionalization: Coregionalization
     kernel: Kernel
@@ -45,15 +67,45 @@ class Separable(MatrixKernel):
     def entry(self, x, t, y, u):
         return self.coregionalization.matrix()[t, u] * self.kernel(x, y)
 
+    @property
+    def scalar(self) -> Kernel:
+        return self.kernel
+
+    @property
+    def task_form(self) -> Coregionalization:  # type: ignore[override]
+        return self.coregionalization
+
+    def assembled(self, image, left, right):
+        loadings = self.coregionalization.loadings()
+        return (loadings[left] @ loadings[right].T) * image(self.kernel)
+
 
 class Own(MatrixKernel):
-    """K(x, y) = e_t e_t' k(x, y): a kernel that only task `task` has."""
+    """K(x, y) = e_t e_t' k(x, y): a kernel that only task `task` has.
+
+    >>> from vvcv.kernels import SquaredExponential
+    >>> own = Own(SquaredExponential(), task=1)
+    >>> [float(own.entry(jnp.zeros(1), t, jnp.zeros(1), 1)) for t in (0, 1)]
+    [0.0, 1.0]
+    """
 
     kernel: Kernel
     task: int = eqx.field(static=True)
 
     def entry(self, x, t, y, u):
         return jnp.where((t == self.task) & (u == self.task), self.kernel(x, y), 0.0)
+
+    @property
+    def scalar(self) -> Kernel:
+        return self.kernel
+
+    @property
+    def only_task(self) -> int:  # type: ignore[override]
+        return self.task
+
+    def assembled(self, image, left, right):
+        mine = (left == self.task)[:, None] & (right == self.task)[None, :]
+        return jnp.where(mine, image(self.kernel), 0.0)
 
 
 class General(MatrixKernel):
@@ -76,6 +128,9 @@ class MatrixSum(MatrixKernel):
     def entry(self, x, t, y, u):
         return sum(term.entry(x, t, y, u) for term in self.terms)
 
+    @property
+    def summands(self) -> tuple[MatrixKernel, ...]:
+        return self.terms
 
-def _terms(kernel: MatrixKernel) -> tuple[MatrixKernel, ...]:
-    return kernel.terms if isinstance(kernel, MatrixSum) else (kernel,)
+    def assembled(self, image, left, right):
+        return sum(term.assembled(image, left, right) for term in self.terms)

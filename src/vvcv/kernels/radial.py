@@ -22,13 +22,13 @@ from .radial_stein import exponential_first_order, first_order, second_order
 class Radial(Kernel):
     """Base of radial kernels: a profile of the scaled squared distance."""
 
-    log_lengthscale: Float[Array, ...]
+    log_lengthscale: Float[Array, "..."]
 
     def __init__(self, lengthscale: Any = 1.0) -> None:
         self.log_lengthscale = positive(lengthscale, "A lengthscale")
 
     @property
-    def lengthscale(self) -> Float[Array, ...]:
+    def lengthscale(self) -> Float[Array, "..."]:
         """Lengthscale, one number or one per dimension."""
         return jnp.exp(self.log_lengthscale)
 
@@ -37,7 +37,7 @@ class Radial(Kernel):
         """How many derivatives of the profile stay finite enough: order j of the operator needs 2 j."""
         return 99
 
-    def profile(self, j: int, s: Float[Array, ...]) -> Float[Array, ...]:
+    def profile(self, j: int, s: Float[Array, "..."]) -> Float[Array, "..."]:
         """The j-th derivative of phi at s >= 0 (terms singular at s = 0 read 0 there: they meet vanishing factors)."""
         raise NotImplementedError
 
@@ -61,18 +61,21 @@ class SquaredExponential(Radial):
     0.6065
     """
 
-    def profile(self, j: int, s: Float[Array, ...]) -> Float[Array, ...]:
+    def profile(self, j: int, s: Float[Array, "..."]) -> Float[Array, "..."]:
         return (-0.5) ** j * jnp.exp(-0.5 * s)
 
-    def profiles(self, count: int, s: Float[np.ndarray, ...]) -> list[Float[np.ndarray, ...]]:
+    def profiles(self, count: int, s: Float[np.ndarray, "..."]) -> list[Float[np.ndarray, "..."]]:
         """The profile and its first derivatives in plain NumPy, for `stein.host_gram`."""
         value = np.exp(-0.5 * s)
         return [(-0.5) ** j * value for j in range(count)]
 
-    def stein(self, order: int, axes: Float[Array, " d"], left: Side, right: Side) -> Float[Array, "n m"]:
+    def stein_with_itself(self, order: int, axes: Float[Array, " d"], side: Side) -> Float[Array, "n n"]:
         # Points of one side coincide with themselves, and a small matrix may have too little noise to hide rounding. (A
         # large one, taken tile by tile, never has: its noise is bounded below by ten roundings for every row.)
-        if order == 2 or left is right:
+        return super().stein(order, axes, side, side)
+
+    def stein(self, order: int, axes: Float[Array, " d"], left: Side, right: Side) -> Float[Array, "n m"]:
+        if order == 2:
             return super().stein(order, axes, left, right)
         inverse_square = jnp.broadcast_to(jnp.exp(-2 * self.log_lengthscale), axes.shape)
         return exponential_first_order(self.profile, inverse_square, axes, left, right)
@@ -83,6 +86,10 @@ class Matern(Radial):
 
     With z = sqrt(2 nu s): phi^(j) = (-nu)^j theta_{p-j}(z) exp(-z) / theta_p(0), theta the reverse Bessel polynomials
     and p = nu - 1/2, since d/ds [z^mu K_mu(z)] = -nu z^(mu-1) K_(mu-1)(z).
+
+    >>> import numpy as np
+    >>> round(float(Matern(2.0, nu=1.5)(np.zeros(1), np.full(1, 2.0))), 4)  # (1 + sqrt(3)) exp(-sqrt(3))
+    0.4834
     """
 
     nu: float = eqx.field(static=True)
@@ -97,10 +104,10 @@ class Matern(Radial):
     def smoothness(self) -> int:
         return int(2 * self.nu - 1)  # nu = 3/2: twice, 5/2: four times, 7/2: six times differentiable
 
-    def profile(self, j: int, s: Float[Array, ...]) -> Float[Array, ...]:
+    def profile(self, j: int, s: Float[Array, "..."]) -> Float[Array, "..."]:
         return _matern_profile(self.nu, j, s)
 
-    def profiles(self, count: int, s: Float[np.ndarray, ...]) -> list[Float[np.ndarray, ...]]:
+    def profiles(self, count: int, s: Float[np.ndarray, "..."]) -> list[Float[np.ndarray, "..."]]:
         """The profile and its first derivatives in plain NumPy, for `stein.host_gram`."""
         z, p = np.sqrt(2 * self.nu * s), int(self.nu - 0.5)
         value = np.exp(-z) / AT_ZERO[p]
@@ -108,7 +115,12 @@ class Matern(Radial):
 
 
 class RationalQuadratic(Radial):
-    """k(x, y) = (1 + s / (2 alpha))^-alpha, a mixture of squared exponentials; alpha = 1/2: inverse multiquadric."""
+    """k(x, y) = (1 + s / (2 alpha))^-alpha, a mixture of squared exponentials; alpha = 1/2: inverse multiquadric.
+
+    >>> import numpy as np
+    >>> round(float(RationalQuadratic(1.0, alpha=2.0)(np.zeros(1), np.ones(1))), 4)  # (5 / 4)^-2
+    0.64
+    """
 
     log_shape: Float[Array, ""]
 
@@ -121,7 +133,7 @@ class RationalQuadratic(Radial):
         """Shape of the mixture; large alpha tends to the squared exponential."""
         return jnp.exp(self.log_shape)
 
-    def profile(self, j: int, s: Float[Array, ...]) -> Float[Array, ...]:
+    def profile(self, j: int, s: Float[Array, "..."]) -> Float[Array, "..."]:
         alpha = self.alpha
         rising = jnp.ones(())
         for i in range(j):
@@ -130,7 +142,12 @@ class RationalQuadratic(Radial):
 
 
 def InverseMultiquadric(lengthscale: Any = 1.0) -> RationalQuadratic:
-    """k(x, y) = (1 + s)^-1/2: the rational quadratic with alpha = 1/2."""
+    """k(x, y) = (1 + s)^-1/2: the rational quadratic with alpha = 1/2.
+
+    >>> import numpy as np
+    >>> round(float(InverseMultiquadric()(np.zeros(1), np.full(1, np.sqrt(3)))), 4)
+    0.5
+    """
     return RationalQuadratic(lengthscale, alpha=0.5)
 
 
@@ -139,7 +156,7 @@ AT_ZERO = (1, 1, 3, 15)
 
 
 @partial(jax.custom_jvp, nondiff_argnums=(0, 1))
-def _matern_profile(nu: float, j: int, s: Float[Array, ...]) -> Float[Array, ...]:
+def _matern_profile(nu: float, j: int, s: Float[Array, "..."]) -> Float[Array, "..."]:
     z = jnp.sqrt(2 * nu * s)
     p = int(nu - 0.5)
     return ((-nu) ** j / AT_ZERO[p]) * _reverse_bessel(p - j, z) * jnp.exp(-z)

@@ -53,6 +53,11 @@ class Design:
         """Number of rows N."""
         return len(self.values)
 
+    @property
+    def means(self) -> int:
+        """Number of expectations: one for each task, or for each column of values where tasks share their rows."""
+        return self.tasks if self.values.ndim == 1 else self.values.shape[1]
+
     @cached_property
     def gram(self) -> Gram:
         """The Gram matrix of the rows, for any kernel."""

@@ -15,7 +15,7 @@ from scipy.linalg.blas import dtrmm
 from scipy.linalg.lapack import dlauum, dtrtri
 
 #: Triangles of this many rows are left to LAPACK.
-LEAF = 128
+LEAF = 64
 
 
 def inverse_from_factor(factor: Float[np.ndarray, "N N"]) -> Float[np.ndarray, "N N"]:

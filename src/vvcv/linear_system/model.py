@@ -18,9 +18,6 @@ from ..stein import SteinKernel, SteinSum
 from .dense import DenseSystem
 from .design import Design
 
-#: Rows that are summed at a time.
-STRIP = 64
-
 Criterion = Literal["reml", "loo"]
 
 
@@ -57,9 +54,9 @@ def criterion_and_gradient(model: Model, design: Design, criterion: Criterion = 
     """
     covariance, pull = design.gram.with_pullback(model.kernel)
     variances = np.exp(model.log_parts)
-    parts = design.rows_of_ridge.matrices if variances.size else []
-    for variance, part in zip(variances, parts, strict=True):
-        covariance += variance * part
+    parts = design.rows_of_ridge.matrices.reshape(variances.size, -1) if variances.size else np.zeros((0, 0))
+    if variances.size:
+        covariance += (variances @ parts).reshape(covariance.shape)
     diagonal = np.diagonal(covariance).copy()
     noise = _noise(model, design, diagonal)
     covariance[np.diag_indices_from(covariance)] += noise
@@ -75,19 +72,17 @@ def criterion_and_gradient(model: Model, design: Design, criterion: Criterion = 
     totals = np.bincount(design.side.task, weights=diagonal, minlength=design.tasks)
     cotangent[np.diag_indices_from(cotangent)] += (by_task / totals)[design.side.task]
     gradient = pull(cotangent)
-    by_part = np.array([v * _inner_product(cotangent, part) for v, part in zip(variances, parts, strict=True)])
+    by_part = variances * (parts @ _twice_above(cotangent).ravel()) if variances.size else variances
     leaves = [*jax.tree.leaves(gradient), by_task, by_part]
     return value, jax.tree.unflatten(jax.tree.structure(model), leaves)
 
 
-def _inner_product(upper: Float[np.ndarray, "N N"], whole: Float[np.ndarray, "N N"]) -> float:
-    """sum_ij a_ij b_ij of two symmetric matrices, of the first of which only the upper triangle is meaningful."""
-    total = -float(np.diagonal(upper) @ np.diagonal(whole))
-    for start in range(0, len(upper), STRIP):
-        stop = min(start + STRIP, len(upper))
-        corner = np.triu(upper[start:stop, start:stop]) * whole[start:stop, start:stop]
-        total += 2 * float(corner.sum() + np.einsum("ij,ij->", upper[start:stop, stop:], whole[start:stop, stop:]))
-    return total
+def _twice_above(upper: Float[np.ndarray, "N N"]) -> Float[np.ndarray, "N N"]:
+    """A symmetric matrix given above its diagonal, for sums of products with another: what is above counts twice."""
+    result = np.triu(upper, 1)
+    result *= 2
+    result[np.diag_indices_from(result)] = np.diagonal(upper)
+    return result
 
 
 def _noise(model: Model, design: Design, diagonal: Float[np.ndarray, " N"]) -> Float[np.ndarray, " N"]:

@@ -35,7 +35,14 @@ def cross_validate(
     objective: Objective | None = None,
     seed: int | jax.Array = 0,
 ) -> Validated:
-    """Choose among pairs (variate, selection) by J_vv of the rows that each fold leaves out."""
+    """Choose among pairs (variate, selection) by J_vv of the rows that each fold leaves out.
+
+    >>> from vvcv.paper import Exact, PolynomialVariate
+    >>> x = np.linspace(-2, 2, 12)[:, None]
+    >>> candidates = {name: (PolynomialVariate(degree), Exact(0)) for name, degree in (('linear', 1), ('square', 2))}
+    >>> cross_validate(Tasks.shared(x, -x, x**2), candidates).best
+    'square'
+    """
     tasks = as_tasks(tasks)
     if not candidates:
         raise ValueError("Cross-validation needs candidates, but there are none. Pass {name: (variate, selection)}.")

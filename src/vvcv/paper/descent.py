@@ -10,10 +10,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
-from rich.progress import Progress
 
 from ..data import Tasks
 from ..runtime.precision import float64
+from ..runtime.progress import progress_bar
 from .batches import Batches, make_batches, shuffled_rows
 from .loop import ADAM, Data, Known, Rules, State, run, start
 from .problem import Problem
@@ -59,11 +59,9 @@ def _chunks(settings, rules, data, held, batches, state: State, seeds, problems)
     padded = -(-epochs // CHUNK) * CHUNK
     scales = jnp.asarray(settings.scales(padded), settings.precision)
     generators = [as_generator(seed) for seed in seeds]
-    bar = Progress(transient=True, disable=not settings.progress)
     path: list = []
     reference = np.array([_start_objective(p, settings) for p in problems])
-    with bar:
-        job = bar.add_task("epochs", total=epochs)
+    with progress_bar("epochs", epochs, shown=settings.progress) as step:
         for begin in range(0, epochs, CHUNK):
             part, count = slice(begin, begin + CHUNK), min(CHUNK, epochs - begin)
             try:
@@ -75,7 +73,7 @@ def _chunks(settings, rules, data, held, batches, state: State, seeds, problems)
                     raise
                 return state, path, bool(path)
             _check(path[-1][1], reference, begin, settings, last=begin + count == epochs)
-            bar.advance(job, count)
+            step(count)
             if held is not None and _stalled(path, settings.patience):
                 break
     return state, path, held is not None and bool(path)

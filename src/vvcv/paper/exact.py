@@ -24,6 +24,12 @@ class Exact(Selection):
     """The joint closed form of theta and beta for the variate's B (paper, Theorem 4.1), by J_vv or by Remark 1.
 
     With `beta` given, theta alone is chosen, as the theorem has it; the means are then the averages of f - g.
+
+    >>> from vvcv import Tasks
+    >>> from vvcv.paper import PolynomialVariate, fit
+    >>> x = np.linspace(-2, 2, 9)[:, None]
+    >>> fit(Tasks.shared(x, -x, x**2), PolynomialVariate(2), Exact(0)).mean.round(12)  # x^2 - 1 is a Stein image
+    array([1.])
     """
 
     regularization: float = 1e-3

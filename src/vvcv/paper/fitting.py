@@ -61,7 +61,15 @@ def fit_replications(
     coordinates: CoordinateSystem | None = None,
     seeds: Sequence[Seed] | None = None,
 ) -> list[Fit]:
-    """Fit many data sets of equal shape; stochastic optimisation runs on all of them in one compiled loop."""
+    """Fit many data sets of equal shape; stochastic optimisation runs on all of them in one compiled loop.
+
+    >>> import numpy as np
+    >>> from vvcv.paper import PolynomialVariate
+    >>> x = np.linspace(-2, 2, 9)[:, None]
+    >>> sets = [Tasks.shared(x, -x, a * x**2) for a in (1, 2)]
+    >>> [fit.mean.round(12).tolist() for fit in fit_replications(sets, PolynomialVariate(2), Exact(0))]
+    [[1.0], [2.0]]
+    """
     variates = list(variate) if isinstance(variate, list | tuple) else [variate] * len(data_sets)
     pairs = [_understood(each, selection) for each in variates]
     problems = [Problem(tasks, each, coordinates) for tasks, (each, _) in zip(data_sets, pairs, strict=True)]

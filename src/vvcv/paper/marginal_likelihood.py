@@ -193,7 +193,7 @@ def _batch_criterion(stein: SteinKernel, side: Side, values: Array, weights: Arr
     both = present[:, None] & present[None, :]
     together = (side.task[:, None] == side.task[None, :]) & both
     related = both if stein.kernel.relates_tasks else together
-    covariance = jnp.where(related, stein.block(side, side) + jnp.where(together, settings.constant, 0.0), 0.0)
+    covariance = jnp.where(related, stein.block(side) + jnp.where(together, settings.constant, 0.0), 0.0)
     covariance = covariance + jnp.diag(jnp.where(present, 0.0, 1.0))
     covariance = covariance + _nugget(settings, jax.lax.stop_gradient(covariance)) * jnp.eye(len(values))
     factor = jnp.linalg.cholesky(covariance)

@@ -183,7 +183,12 @@ class Variance(Objective):
 
 @dataclass(frozen=True)
 class MarkovChainVariance(Objective):
-    """The variance of the MCMC central limit theorem, summed over tasks (paper, Remark 1), with a lag window."""
+    """The variance of the MCMC central limit theorem, summed over tasks (paper, Remark 1), with a lag window.
+
+    >>> step = np.repeat([1.0, -1.0], 4)  # one chain that moves once
+    >>> MarkovChainVariance(bandwidth=1).value(step, [(1, 8)]) < MarkovChainVariance(bandwidth=3).value(step, [(1, 8)])
+    True
+    """
 
     window: Window = "bartlett"
     bandwidth: int | None = None

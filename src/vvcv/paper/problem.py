@@ -31,7 +31,13 @@ Function = Callable[[np.ndarray, np.ndarray, int], np.ndarray]
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Values, mean columns, a parametric space at the rows, and the task matrix B to start from."""
+    """Values, mean columns, a parametric space at the rows, and the task matrix B to start from.
+
+    >>> from vvcv.paper import PolynomialVariate
+    >>> x = np.linspace(-2, 2, 9)[:, None]
+    >>> Problem(Tasks.shared(x, -x, x**2), PolynomialVariate(1)).plain_means.round(4)
+    array([1.6667])
+    """
 
     tasks: Tasks
     variate: Variate

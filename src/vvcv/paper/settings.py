@@ -12,7 +12,9 @@ from jaxtyping import Float
 from .objective import Objective, Variance
 
 if TYPE_CHECKING:
-    import optax
+    from optax import GradientTransformation
+else:  # takes as long to import as everything else
+    GradientTransformation = Any
 
 Rate = float | Callable[[int], float]
 
@@ -28,7 +30,7 @@ class DescentSettings:
     regularization: float = 1e-5
     penalty: Literal["euclidean", "rkhs"] = "euclidean"
     objective: Objective = Variance()
-    optimizer: optax.GradientTransformation | None = None
+    optimizer: GradientTransformation | None = None
     held_out: float = 0.0
     patience: int = 20
     precision: Literal["float64", "float32"] = "float64"

@@ -1,13 +1,79 @@
-"""Threads of the linear algebra: many for large matrices, one for small ones, where handing out work costs more."""
+"""Threads: one BLAS thread where matrices are small or several fits run at once, and never more at work than cores.
+
+Threads of BLAS wait for each other busily, and slow everything down where others share the machine. So many small
+systems are worked on side by side, each with one thread, and only large ones get them all.
+"""
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
+import os
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextvars import copy_context
+from functools import cache
+from typing import Generic, TypeVar
 
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
-#: Rows up to which a Cholesky factorisation is faster on one thread.
-SMALL_SYSTEM = 800
+from .precision import float64
+
+R = TypeVar("R")
+
+#: Rows up to which BLAS has one thread, and several systems are worked on at once.
+SMALL_SYSTEM = 2048
+
+#: By which the user limits threads, of this library too.
+LIMITS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+
+
+class Outcome(Generic[R]):
+    """What a call gave: its result, or the error it ended with."""
+
+    def __init__(self, call: Callable[[], R]) -> None:
+        self.error: BaseException | None = None
+        try:
+            self._value = call()
+        except BaseException as error:  # raised again where the result is asked for
+            self.error = error
+
+    def result(self) -> R:
+        """The result; raises the error where there is one."""
+        if self.error is not None:
+            raise self.error
+        return self._value
+
+
+def side_by_side(calls: Sequence[Callable[[], R]]) -> list[Outcome[R]]:
+    """The outcomes of all calls, in their order, made by as many threads as there are idle cores.
+
+    Calls may do the same in turn: whoever asks works itself, helped by those who have nothing else to do.
+
+    >>> [outcome.result() for outcome in side_by_side([lambda: 1, lambda: 2])]
+    [1, 2]
+    """
+    outcomes: list[Outcome[R] | None] = [None] * len(calls)
+    waiting, lock = iter(range(len(calls))), threading.Lock()
+
+    @float64
+    def work() -> None:
+        while True:
+            with lock:
+                mine = next(waiting, None)
+            if mine is None:
+                return
+            outcomes[mine] = Outcome(calls[mine])
+
+    with _helpers(len(calls) - 1, work):
+        work()
+    return [outcome for outcome in outcomes if outcome is not None]
+
+
+def cores() -> int:
+    """How many threads may be at work: the cores given to this process, or fewer where the user says so."""
+    given = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    wanted = [int(os.environ[name]) for name in LIMITS if os.environ.get(name, "").isdigit()]
+    return max(1, min([given, *wanted]))
 
 
 def one_thread() -> AbstractContextManager:
@@ -16,9 +82,50 @@ def one_thread() -> AbstractContextManager:
     >>> with one_thread():
     ...     pass
     """
-    return threadpool_limits(limits=1, user_api="blas")
+    return _controller().limit(limits=1, user_api="blas")
 
 
 def threads_for(rows: int) -> AbstractContextManager:
     """A context in which BLAS uses one thread if the system is small, and whatever the user has set otherwise."""
     return one_thread() if rows <= SMALL_SYSTEM else nullcontext()
+
+
+@contextmanager
+def _helpers(most: int, work: Callable[[], None]) -> Iterator[None]:
+    """Threads that work beside this one, with its context variables; joined at the end, whatever happens."""
+    helpers = [threading.Thread(target=copy_context().run, args=(work,)) for _ in range(_IDLE.take(most))]
+    with one_thread() if helpers else nullcontext():
+        for helper in helpers:
+            helper.start()
+        try:
+            yield
+        finally:
+            for helper in helpers:
+                helper.join()
+            _IDLE.give_back(len(helpers))
+
+
+class _IdleCores:
+    """Cores that no thread of this process works on, the caller's own not counted."""
+
+    def __init__(self) -> None:
+        self._busy, self._lock = 0, threading.Lock()
+
+    def take(self, most: int) -> int:
+        with self._lock:
+            taken = max(0, min(most, cores() - 1 - self._busy))
+            self._busy += taken
+            return taken
+
+    def give_back(self, count: int) -> None:
+        with self._lock:
+            self._busy -= count
+
+
+_IDLE = _IdleCores()
+
+
+@cache
+def _controller() -> ThreadpoolController:
+    """What is known of the libraries loaded; looking for them takes milliseconds."""
+    return ThreadpoolController()

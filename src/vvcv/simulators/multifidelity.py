@@ -19,7 +19,7 @@ from ..data import Task, Tasks, require
 from ..estimation import Estimate, estimate
 from ..inputs import Inputs
 from ..inputs.tables import warn_of_failures
-from .progress import progress
+from ..runtime.progress import progress_bar
 from .store import Run, Store, open_store
 
 Model = Callable[..., Any]
@@ -87,11 +87,11 @@ def _run_missing(
     models: Mapping[str, Model], inputs: Inputs, points: Mapping[str, np.ndarray], kept: Store, retry: bool
 ) -> None:
     todo = [(name, i) for name in models for i in range(len(points[name])) if _is_missing(kept, name, i, retry)]
-    with progress("running models", len(todo)) as step:
+    with progress_bar("running models", len(todo)) as step:
         for name, i in todo:
             x = tuple(float(value) for value in points[name][i])
             kept.add(_run(models[name], name, i, dict(zip(inputs.names, x, strict=True))))
-            step(name)
+            step(1, name)
 
 
 def _run(model: Model, name: str, number: int, x: dict[str, float]) -> Run:

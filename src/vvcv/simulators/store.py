@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import IO
 
 from ..data import require
+from ..runtime.disk import append, cut_torn_line, force_to_disk, lock, whole_lines
 
 #: What the first line of every store begins with.
 MARK = '{"vvcv runs": 1,'
@@ -41,7 +42,7 @@ class Store:
     def add(self, run: Run) -> None:
         """Keep a run, and wait until the disk has it."""
         if self._file is not None:
-            _write(self._file, json.dumps(vars(run)))
+            append(self._file, json.dumps(vars(run)))
         self.runs[run.model, run.number] = run
 
 
@@ -64,17 +65,16 @@ def open_store(path: str | os.PathLike[str] | None, settings: dict[str, str]) ->
     path.parent.mkdir(parents=True, exist_ok=True)
     header = MARK + json.dumps(settings)[1:]
     with path.open("a+b") as file:
-        _lock(file, path)
+        lock(file, f"One process at a time may write to a store, but another is at work in {str(path)!r}. Wait for it.")
         file.seek(0)
         content = file.read()
-        whole = content.rfind(b"\n") + 1
         _check_header(content, header, path)
-        if whole < len(content):
-            file.truncate(whole)
-        if whole == 0:
-            _write(file, header)
-            _sync_folder(path.parent)
-        yield Store(file, [_read(line, i + 2, path) for i, line in enumerate(content[:whole].split(b"\n")[1:-1])])
+        cut_torn_line(file)
+        lines = whole_lines(content)
+        if not lines:
+            append(file, header)
+            force_to_disk(path.parent)  # the new file's name must be as durable as its content
+        yield Store(file, [_read(line, i + 2, path) for i, line in enumerate(lines[1:])])
 
 
 def _check_header(content: bytes, header: str, path: Path) -> None:
@@ -104,32 +104,3 @@ def _read(line: bytes, number: int, path: Path) -> Run:
             f"Every line of a store is one run, but line {number} of {str(path)!r} cannot be read. Was it edited? "
             "Remove that line: its run will be made again."
         ) from None
-
-
-def _write(file: IO[bytes], line: str) -> None:
-    file.write(line.encode() + b"\n")
-    file.flush()
-    os.fsync(file.fileno())
-
-
-def _lock(file: IO[bytes], path: Path) -> None:
-    try:
-        import fcntl
-    except ImportError:  # not on Windows: there the user must see to it
-        return
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        raise ValueError(
-            f"One process at a time may write to a store, but another is at work in {str(path)!r}. Wait for it."
-        ) from None
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make the new file's name as durable as its content."""
-    if os.name == "posix":
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)

@@ -2,7 +2,7 @@
 
 from .features import count_features, exponents, polynomial_features
 from .gram_matrix import Gram, diagonal, gram, pullback, task_matrix
-from .kernel import SteinKernel, SteinSum, stein_terms, with_kernel
+from .kernel import SteinKernel, SteinSum, with_kernel
 from .ridge import PARTS, Ridge
 
 __all__ = [
@@ -17,7 +17,6 @@ __all__ = [
     "gram",
     "polynomial_features",
     "pullback",
-    "stein_terms",
     "task_matrix",
     "with_kernel",
 ]

@@ -115,7 +115,7 @@ def pull_matrix(coregionalization: Coregionalization, slope: Float[Array, "T T"]
 def _upper(term: SteinKernel, side: Side) -> Float[Array, "pairs width width"]:
     size = side.points.shape[0]
     if size <= SMALL:
-        return term.block(side, side)[None]
+        return term.block(side)[None]
     width = _width(size)
     return jax.lax.map(lambda pair: term.block(*_tiles(side, pair, width)), _tile_pairs(size // width, diagonal=True))
 
@@ -125,24 +125,24 @@ def _pullback(term: SteinKernel, side: Side, cotangent: Float[Array, "n n"]) -> 
     width = _width(size)
     twice_above = jnp.asarray(2 * np.triu(np.ones((width, width)), 1) + np.eye(width))
 
-    def pull(left: Side, right: Side, weights: Array) -> SteinKernel:
-        return jax.vjp(lambda parameters: parameters.block(left, right), term)[1](weights)[0]
+    def pull(sides: tuple[Side, ...], weights: Array) -> SteinKernel:
+        return jax.vjp(lambda parameters: parameters.block(*sides), term)[1](weights)[0]
 
     def fold(weights: Array) -> Array:
         return jnp.where(twice_above > 0, weights * twice_above, 0.0)  # what lies below may be anything, even nan
 
     if size <= SMALL:
-        return pull(side, side, fold(cotangent))
+        return pull((side,), fold(cotangent))
 
     def weights(i: Array, j: Array) -> Array:
         return jax.lax.dynamic_slice(cotangent, (i * width, j * width), (width, width))
 
     def add(total: SteinKernel, pair: tuple[Array, Array]):
-        part = pull(*_tiles(side, pair, width), 2.0 * weights(*pair))
+        part = pull(_tiles(side, pair, width), 2.0 * weights(*pair))
         return jax.tree.map(jnp.add, total, part), None
 
     def add_diagonal(total: SteinKernel, i: Array):
-        part = pull(*_tiles(side, (i, i), width), fold(weights(i, i)))
+        part = pull(_tiles(side, (i, i), width), fold(weights(i, i)))
         return jax.tree.map(jnp.add, total, part), None
 
     pairs = _tile_pairs(size // width, diagonal=False)
@@ -154,7 +154,7 @@ def _pullback(term: SteinKernel, side: Side, cotangent: Float[Array, "n n"]) -> 
 def diagonal(kernel: SteinKernel | SteinSum, side: Side) -> Float[Array, " n"]:
     """K_0(x_i, x_i)_(t_i t_i) of a padded side."""
     single = jax.tree.map(lambda a: a[:, None], side)
-    return jax.vmap(lambda s: kernel.block(s, s)[0, 0])(single)
+    return jax.vmap(lambda s: kernel.block(s)[0, 0])(single)
 
 
 def _width(size: int) -> int:

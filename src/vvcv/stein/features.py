@@ -27,7 +27,11 @@ def exponents(dimension: int, degree: int) -> Int[np.ndarray, "q d"]:
 
 
 def count_features(dimension: int, degree: int) -> int:
-    """How many features `polynomial_features` returns: C(d + degree, degree) - 1."""
+    """How many features `polynomial_features` returns: C(d + degree, degree) - 1.
+
+    >>> count_features(2, 2)
+    5
+    """
     return comb(dimension + degree, degree) - 1
 
 

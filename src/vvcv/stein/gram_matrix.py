@@ -15,10 +15,10 @@ import jax
 import numpy as np
 from jaxtyping import Float
 
-from ..kernels import Coregionalization, Own, Separable, Side
+from ..kernels import Coregionalization, Side
 from ..runtime.precision import float64, without_warnings
 from . import compiled_gram, host_gram
-from .kernel import SteinKernel, SteinSum, stein_terms, with_kernel
+from .kernel import SteinKernel, SteinSum, with_kernel
 
 Pull = Callable[[np.ndarray], SteinKernel]
 
@@ -55,7 +55,13 @@ def diagonal(kernel: SteinKernel | SteinSum, side: Side) -> Float[np.ndarray, " 
 
 @float64
 def task_matrix(coregionalization: Coregionalization) -> Float[np.ndarray, "T T"]:
-    """B of any form as an array on the host."""
+    """B of any form as an array on the host.
+
+    >>> from vvcv.kernels import Diagonal
+    >>> task_matrix(Diagonal([4.0, 9.0]))
+    array([[4., 0.],
+           [0., 9.]])
+    """
     return np.asarray(compiled_gram.matrix(coregionalization))
 
 
@@ -78,8 +84,9 @@ class Gram:
         """The upper matrix and the map from a symmetric cotangent (upper triangle read) to the kernel's gradient."""
         _check_tasks(kernel, self.side)
         result, pulls = compiled_gram.aligned_zeros(self.size), []
-        for term in stein_terms(kernel):
-            pulls.append(self._add_separable(result, term) if _is_separable(term) else self._add_scalar(result, term))
+        for term in kernel.terms:
+            add = self._add_scalar if term.kernel.task_form is None else self._add_separable
+            pulls.append(add(result, term))
 
         @float64
         @without_warnings()
@@ -91,10 +98,8 @@ class Gram:
 
     def _add_scalar(self, result: np.ndarray, term: SteinKernel) -> Pull:
         """Add a kernel that is the same for every task, or one task's own, which only its rows have."""
-        scalar, window = term, slice(0, self.size)
-        if isinstance(term.kernel, Own):
-            scalar = with_kernel(term, term.kernel.kernel)
-            window = self._tasks.get(term.kernel.task, slice(0, 0))
+        scalar, only = with_kernel(term, term.kernel.scalar), term.kernel.only_task
+        window = slice(0, self.size) if only is None else self._tasks.get(only, slice(0, 0))
         rows = window.stop - window.start
         block, pull_scalar = self._scalar_block(scalar, window)
         _add_tiles(result[window, window], block, _pieces({0: slice(0, rows)}, _windows(block, rows)))
@@ -103,9 +108,9 @@ class Gram:
 
     def _add_separable(self, result: np.ndarray, term: SteinKernel) -> Pull:
         """Add B_tt' k_0, piece by piece."""
-        block, pull_scalar = self._scalar_block(with_kernel(term, term.kernel.kernel), slice(0, self.size))
+        block, pull_scalar = self._scalar_block(with_kernel(term, term.kernel.scalar), slice(0, self.size))
         pieces = _pieces(self._tasks, _windows(block, self.size))
-        b = np.asarray(compiled_gram.matrix(term.kernel.coregionalization))
+        b, pull_b = term.kernel.task_form.on_host() or _compiled(term.kernel.task_form)
         _add_tiles(result, block, pieces, b)
 
         def pull(cotangent: np.ndarray) -> SteinKernel:
@@ -115,9 +120,7 @@ class Gram:
             for piece in pieces:
                 np.multiply(cotangent[piece.outside], b[piece.tasks], out=weighted[piece.outside])
             slope = _task_sums(cotangent, block, pieces, b)
-            of_b = jax.tree.leaves(compiled_gram.pull_matrix(term.kernel.coregionalization, slope))
-            leaves = [*(np.asarray(leaf) for leaf in of_b), *pull_scalar(weighted)]
-            return jax.tree.unflatten(jax.tree.structure(term), leaves)
+            return jax.tree.unflatten(jax.tree.structure(term), [*pull_b(slope), *pull_scalar(weighted)])
 
         return pull
 
@@ -156,11 +159,11 @@ def _between(kernel: SteinKernel | SteinSum, left: Side, right: Side) -> Float[n
 def _check_tasks(kernel: SteinKernel | SteinSum, side: Side) -> None:
     """Indexing past the end of B would not fail inside compiled code, only give wrong numbers."""
     last = int(np.max(side.task, initial=0))
-    for term in stein_terms(kernel):
-        if isinstance(term.kernel, Separable) and last >= term.kernel.coregionalization.count:
+    for b in (term.kernel.task_form for term in kernel.terms):
+        if b is not None and last >= b.count:
             raise ValueError(
                 f"B must have a row for every task, but a row of the data belongs to task {last} and B has "
-                f"{term.kernel.coregionalization.count} tasks (counted from 0)."
+                f"{b.count} tasks (counted from 0)."
             )
 
 
@@ -226,5 +229,10 @@ def _task_sums(
     return sums + np.triu(sums, 1).T
 
 
-def _is_separable(term: SteinKernel) -> bool:
-    return isinstance(term.kernel, Separable)
+def _compiled(coregionalization: Coregionalization) -> tuple[np.ndarray, Callable[[np.ndarray], list[np.ndarray]]]:
+    """B of any form, and the map from dL/dB to the gradient's leaves, by automatic differentiation."""
+
+    def pull(slope: np.ndarray) -> list[np.ndarray]:
+        return [np.asarray(leaf) for leaf in jax.tree.leaves(compiled_gram.pull_matrix(coregionalization, slope))]
+
+    return np.asarray(compiled_gram.matrix(coregionalization)), pull

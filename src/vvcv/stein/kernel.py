@@ -18,7 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from ..kernels import Kernel, MatrixKernel, MatrixSum, Own, Radial, Separable, Side
+from ..kernels import Kernel, MatrixKernel, Radial, Side
 from ..kernels.base import positive
 from . import automatic
 
@@ -52,14 +52,27 @@ class SteinKernel(eqx.Module):
         self.order = order
         self.log_axes = None if axes is None else positive(np.atleast_1d(axes), "Weights of the axes")
 
-    def block(self, left: Side, right: Side) -> Float[Array, "n m"]:
-        """The Stein kernel between all rows of `left` and all rows of `right` (traceable)."""
+    def block(self, left: Side, right: Side | None = None) -> Float[Array, "n m"]:
+        """The Stein kernel between all rows of `left` and all of `right`, or of `left` with itself (traceable)."""
         d = left.points.shape[1]
         axes = jnp.ones(d) if self.log_axes is None else jnp.broadcast_to(jnp.exp(self.log_axes), (d,))
-        return _block(self.kernel, self.order, axes, left, right)
+
+        def image(kernel: Any) -> Float[Array, "n m"]:
+            if not kernel.has_stein(self.order):
+                return automatic.block(kernel.entry, self.order, axes, left, left if right is None else right)
+            if right is None:
+                return kernel.stein_with_itself(self.order, axes, left)
+            return kernel.stein(self.order, axes, left, right)
+
+        return self.kernel.assembled(image, left.task, (left if right is None else right).task)
+
+    @property
+    def terms(self) -> tuple[SteinKernel, ...]:
+        """The kernel itself as the only term of a sum."""
+        return (self,)
 
     def __add__(self, other: SteinKernel | SteinSum) -> SteinSum:
-        return SteinSum((*stein_terms(self), *stein_terms(other)))
+        return SteinSum((*self.terms, *other.terms))
 
 
 class SteinSum(eqx.Module):
@@ -67,7 +80,7 @@ class SteinSum(eqx.Module):
 
     terms: tuple[SteinKernel, ...]
 
-    def block(self, left: Side, right: Side) -> Float[Array, "n m"]:
+    def block(self, left: Side, right: Side | None = None) -> Float[Array, "n m"]:
         """The sum of the blocks of all terms."""
         return reduce(jnp.add, [term.block(left, right) for term in self.terms])
 
@@ -84,25 +97,3 @@ def with_kernel(term: SteinKernel, kernel: Kernel | MatrixKernel) -> SteinKernel
 
 def _is_radial(node: Any) -> bool:
     return isinstance(node, Radial)
-
-
-def stein_terms(kernel: SteinKernel | SteinSum) -> tuple[SteinKernel, ...]:
-    """The terms of a sum, or the kernel itself as the only one."""
-    return kernel.terms if isinstance(kernel, SteinSum) else (kernel,)
-
-
-def _block(kernel: Kernel | MatrixKernel, order: int, axes: Float[Array, " d"], left: Side, right: Side):
-    if isinstance(kernel, Kernel):
-        if kernel.has_stein(order):
-            return kernel.stein(order, axes, left, right)
-        return automatic.block(lambda x, t, y, u: kernel(x, y), order, axes, left, right)
-    if isinstance(kernel, Separable):
-        loadings = kernel.coregionalization.loadings()
-        expanded = loadings[left.task] @ loadings[right.task].T
-        return expanded * _block(kernel.kernel, order, axes, left, right)
-    if isinstance(kernel, Own):
-        mine = (left.task == kernel.task)[:, None] & (right.task == kernel.task)[None, :]
-        return jnp.where(mine, _block(kernel.kernel, order, axes, left, right), 0.0)
-    if isinstance(kernel, MatrixSum):
-        return sum(_block(term, order, axes, left, right) for term in kernel.terms)
-    return automatic.block(kernel.entry, order, axes, left, right)

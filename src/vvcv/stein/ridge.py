@@ -59,9 +59,9 @@ class Ridge:
         return Ridge(points, scores, axes, axis_scores, self.scale)
 
     @cached_property
-    def matrices(self) -> list[Float[np.ndarray, "n n"]]:
+    def matrices(self) -> Float[np.ndarray, "k n n"]:
         """All parts between these rows, kept: for many evaluations on few rows."""
-        return [scale * block(self, self) for scale, block in zip(self.scale, _BLOCKS, strict=True)]
+        return np.stack([scale * block(self, self) for scale, block in zip(self.scale, _BLOCKS, strict=True)])
 
     def add_to(self, matrix: Float[np.ndarray, "n m"], variances: np.ndarray, other: Ridge | None = None) -> None:
         """Add the parts, each times its variance, to a matrix between these rows and others, strip by strip."""

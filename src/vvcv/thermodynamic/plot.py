@@ -2,45 +2,50 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from ..report import pyplot
-
-if TYPE_CHECKING:
-    from .result import Evidence
+from .quadrature import Rungs
 
 
-def plot_evidence(result: Evidence, axes: Any = None):
-    """Left: mean log likelihood along the ladder, the area under which is the log evidence; right: all methods."""
-    plt = pyplot()
+def plot_evidence(
+    temperatures: Rungs,
+    columns: Mapping[str, np.ndarray],
+    answers: Sequence[tuple[str, float, float]],
+    axes: Any = None,
+):
+    """Left: mean log likelihood along the ladder, the area under which is the log evidence; right: all methods.
+
+    `answers` are names, log evidences and standard errors, ours first.
+    """
     if axes is None:
-        _, axes = plt.subplots(1, 2, figsize=(10, 3.8), layout="constrained")
-    _path(result, axes[0])
-    _methods(result, axes[1])
+        _, axes = pyplot().subplots(1, 2, figsize=(10, 3.8), layout="constrained")
+    _path(temperatures, columns, axes[0])
+    _methods(answers, axes[1])
     return axes
 
 
-def _path(result: Evidence, ax: Any) -> None:
+def _path(temperatures: Rungs, columns: Mapping[str, np.ndarray], ax: Any) -> None:
     # On a logarithmic axis t = 0 has no place of its own: the rungs are drawn at equal steps instead.
-    place = np.arange(len(result.temperatures))
-    ax.plot(place, result.plain_means, "o", color="0.6", ms=5, label="plain average")
-    ax.errorbar(place, result.means, yerr=2 * result.mean_std_errors, fmt=".-", color="C0", label="vvcv")
+    place = np.arange(len(temperatures))
+    ax.plot(place, columns["plain_mean"], "o", color="0.6", ms=5, label="plain average")
+    ax.errorbar(place, columns["mean"], yerr=2 * columns["mean_std_error"], fmt=".-", color="C0", label="vvcv")
     shown = place[:: max(1, len(place) // 6)]
-    ax.set_xticks(shown, [f"{result.temperatures[i]:.2g}" for i in shown])
+    ax.set_xticks(shown, [f"{temperatures[i]:.2g}" for i in shown])
     ax.set_xlabel("temperature (rungs at equal steps)")
     ax.set_ylabel("mean log likelihood")
     ax.legend(frameon=False)
 
 
-def _methods(result: Evidence, ax: Any) -> None:
-    names = ["vvcv", *(other.name for other in result.comparison)]
-    centre = np.array([result.log_evidence, *(other.log_evidence for other in result.comparison)])
-    error = np.array([result.std_error, *(other.std_error for other in result.comparison)])
+def _methods(answers: Sequence[tuple[str, float, float]], ax: Any) -> None:
+    names, centre, error = zip(*answers, strict=True)
     rows = np.arange(len(names))
-    ax.errorbar(centre[1:], rows[1:], xerr=2 * error[1:], fmt="o", capsize=3, color="0.6")
-    ax.errorbar(centre[:1], rows[:1], xerr=2 * error[:1], fmt="o", capsize=3, color="C0")
+    for part, shade in ((slice(1, None), "0.6"), (slice(0, 1), "C0")):
+        bars = 2 * np.array(error[part])
+        ax.errorbar(centre[part], rows[part], xerr=bars, fmt="o", capsize=3, color=shade)
     ax.set_yticks(rows, names)
     ax.set_ylim(len(names) - 0.5, -0.5)
     ax.set_xlabel("log evidence (bars: two standard errors)")

@@ -10,10 +10,13 @@ import numpy as np
 
 from ..data import require
 from ..report import simple_table, with_error
+from .plot import plot_evidence
 from .quadrature import Rungs
 
 if TYPE_CHECKING:
-    import xarray as xr
+    from xarray import Dataset
+else:  # takes half a second to import
+    Dataset = Any
 
 
 class Comparison(NamedTuple):
@@ -66,7 +69,7 @@ class Evidence:
             "samples": np.array(self.sizes),
         }
 
-    def to_xarray(self) -> xr.Dataset:
+    def to_xarray(self) -> Dataset:
         """A labelled dataset with one row per temperature; the evidence and its errors are attributes."""
         import xarray as xr  # takes half a second, and a table does not need it
 
@@ -79,9 +82,8 @@ class Evidence:
 
     def plot(self, ax: Any = None):
         """The path of the mean log likelihood, whose area is the evidence, and all methods' answers; returns axes."""
-        from .plot import plot_evidence
-
-        return plot_evidence(self, ax)
+        ours = Comparison("vvcv", self.log_evidence, self.std_error)
+        return plot_evidence(self.temperatures, self.columns(), [ours, *self.comparison], ax)
 
     def __str__(self) -> str:
         return "\n\n".join([self._methods(), self._rungs(), f"{len(self.means)} temperatures, {self.seconds:.1f} s"])

@@ -17,11 +17,11 @@ from jaxtyping import Float
 from ..data import require
 from ..runtime.memory import largest_system
 from ..runtime.precision import float64
+from ..runtime.progress import progress_bar
 from ..runtime.threads import threads_for
 from .advice import warn_of_coarse_ladder, warn_of_improper_prior
 from .baselines import compare_all
-from .moments import LadderFit, Rungs, Tick, fit_ladder
-from .progress import progress_of
+from .moments import EVALUATIONS, LadderFit, Rungs, Tick, fit_ladder
 from .quadrature import ladder_errors, quadrature_weights
 from .result import Evidence
 from .samples import LadderSamples, fields_of
@@ -62,7 +62,9 @@ def evidence(
     _check_size(sum(samples.sizes))
     warn_of_improper_prior(samples)
     started = time.perf_counter()
-    with threads_for(sum(samples.sizes)), progress_of(progress) as tick:
+    # Two stages of at most EVALUATIONS each; more in several dimensions.
+    bar = progress_bar("tuning the control variate", 2 * EVALUATIONS, shown=progress)
+    with threads_for(sum(samples.sizes)), bar as tick:
         means, variances = _moments(samples, tick)
     comparison = compare_all(samples) if compare else ()
     return _result(samples, means, variances, comparison, started)

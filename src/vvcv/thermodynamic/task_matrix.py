@@ -11,13 +11,13 @@ from __future__ import annotations
 from typing import Any
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
 from ..kernels import Coregionalization, Kernel
 from ..kernels.base import positive
+from ..kernels.coregionalization import likeness
 
 
 class TemperatureKernel(Coregionalization):
@@ -48,6 +48,4 @@ class TemperatureKernel(Coregionalization):
 
     def matrix(self) -> Float[Array, "T T"]:
         tau = jnp.log(jnp.asarray(self.temperatures) + jnp.exp(self.log_offset))[:, None]
-        kappa = jax.vmap(lambda a: jax.vmap(lambda b: self.kernel(a, b))(tau))(tau)
-        # The nugget is a parameter of the model (part of each rung that neighbours do not share), not a jitter.
-        return kappa + jnp.exp(self.log_nugget) * jnp.eye(self.count)
+        return likeness(self.kernel, self.log_nugget, tau)

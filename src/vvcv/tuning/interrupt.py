@@ -1,24 +1,40 @@
-"""Ctrl-C during a fit, heeded between evaluations: inside a compilation, an interrupt can take the process with it.
+"""Ctrl-C during a fit, and the end of the time it was given: heeded between evaluations, answered at once.
 
-The fit then ends with `KeyboardInterrupt`, or, where the user wants it, with the best models found so far.
+The fit runs beside the main thread, which waits: an interrupt inside a compilation could take the process with it, and
+one inside a factorisation would wait for its end. Ctrl-C then is `KeyboardInterrupt` at once, or, where the user wants
+it, the best that is known within half a second; the fit, left alone, ends at its next evaluation.
 """
 
 from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar
-from typing import Any
+from contextvars import ContextVar, copy_context
+from typing import Any, TypeVar
+
+from ..runtime.clock import time_left
+from ..runtime.precision import float64
+from ..runtime.threads import Outcome
+
+R = TypeVar("R")
+
+#: Seconds between two looks at whether Ctrl-C was pressed, and those a fit has to end by itself when it was.
+WINK, GRACE = 0.02, 0.3
+
+
+class AbandonedError(Exception):
+    """Nobody waits for this fit any more."""
 
 
 class Interruption:
     """Whether Ctrl-C was pressed, and whether fits should then end with what they have."""
 
-    def __init__(self, keep_best: bool) -> None:
+    def __init__(self, keep_best: bool, caught: bool = False) -> None:
         self.pressed = False
         self.keep_best = keep_best
+        self._caught = caught
 
     @property
     def stopped_early(self) -> bool:
@@ -30,17 +46,46 @@ class Interruption:
         if self.pressed and not self.keep_best:
             raise KeyboardInterrupt
 
+    def attend(self, work: Callable[[], R], best_so_far: Callable[[], R | None]) -> R:
+        """The result of the work or, where Ctrl-C was pressed and it does not end soon, the best that is known."""
+        if not self._caught:
+            return work()
+        outcomes: list[Outcome[R]] = []
+        left_alone = threading.Event()
+
+        def run() -> None:
+            _LEFT_ALONE.set(left_alone)
+            outcomes.append(Outcome(float64(work)))
+
+        worker = threading.Thread(target=copy_context().run, args=(run,), daemon=True)
+        worker.start()
+        while worker.is_alive() and not self.pressed:
+            worker.join(WINK)
+        if not self.pressed:
+            return outcomes[0].result()
+        worker.join(GRACE if self.keep_best else 0.0)
+        best = best_so_far() if self.keep_best and worker.is_alive() else None
+        if best is None and self.keep_best:
+            worker.join()
+            return outcomes[0].result()
+        left_alone.set()
+        if best is None:
+            raise KeyboardInterrupt
+        return best
+
 
 _CURRENT: ContextVar[Interruption | None] = ContextVar("interruption", default=None)
+_LEFT_ALONE: ContextVar[threading.Event | None] = ContextVar("left_alone", default=None)
 
 
 def stop_requested() -> bool:
     """Whether the fit that runs here should end with what it has; raises KeyboardInterrupt if it should just end."""
-    current = _CURRENT.get()
-    if current is None:
-        return False
-    current.heed()
-    return current.stopped_early
+    current, left_alone = _CURRENT.get(), _LEFT_ALONE.get()
+    if left_alone is not None and left_alone.is_set():
+        raise AbandonedError
+    if current is not None:
+        current.heed()
+    return time_left() <= 0 or (current is not None and current.stopped_early)
 
 
 @contextmanager
@@ -55,10 +100,10 @@ def interruptible(keep_best: bool) -> Iterator[Interruption]:
     ...     stop_requested()
     True
     """
-    interruption = Interruption(keep_best)
     before: Any = signal.getsignal(signal.SIGINT)
     usual = before is signal.default_int_handler or (keep_best and before is not None)
     handle = usual and threading.current_thread() is threading.main_thread()
+    interruption = Interruption(keep_best, handle)
 
     def first(number: int, frame: Any) -> None:
         interruption.pressed = True
@@ -73,7 +118,8 @@ def interruptible(keep_best: bool) -> Iterator[Interruption]:
         _CURRENT.reset(token)
         if handle:
             signal.signal(signal.SIGINT, before)
-    interruption.heed()  # pressed after the last evaluation
+    if interruption.pressed and not keep_best:  # after the last evaluation
+        raise KeyboardInterrupt
 
 
-__all__ = ["Interruption", "interruptible", "stop_requested"]
+__all__ = ["AbandonedError", "Interruption", "interruptible", "stop_requested"]

@@ -1,9 +1,10 @@
 """Finding a good model from nothing: lengthscales, axes, coordinates, polynomial parts and family.
 
-Coarse to fine: short looks at every start on a part of the rows, the best of them with a weight and a lengthscale for
-each axis, or as much of that as there are values to choose it by; then rougher families, and polynomial parts beside
-the best; and a few last steps on more rows. Within a model the restricted likelihood chooses the parameters; between
-models their merit decides: promised error of the means and left-out residuals.
+Coarse to fine: short looks at every start on few rows; the best of them race with a weight and a lengthscale for each
+axis, or as much of that as there are values to choose it by; then rougher families, and polynomial parts beside the
+best; and a few last steps on more rows. In a race all take the first steps, and the best goes on. Within a model the
+restricted likelihood chooses the parameters; between models their merit decides: promised error of the means and
+left-out residuals.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from scipy.linalg import LinAlgError
@@ -22,6 +23,8 @@ from ..linear_system.design import Design
 from ..linear_system.mean_errors import Errors
 from ..linear_system.model import Criterion, Model, criterion_and_gradient, solve
 from ..runtime.threads import one_thread
+from .attempts import those_that_work
+from .interrupt import stop_requested
 from .parameters import Parameters
 from .starts import CANDIDATES, change_family, with_parts, without_noise
 from .tune import Tuned, tune
@@ -40,16 +43,24 @@ STARTS = ((1.0, 1e-6), (0.3, 1e-2))
 #: Starting noise of models whose polynomial parts are as large as the kernel.
 PARTS_STARTS = (1e-6, 1e-2)
 
-#: Evaluations of the objective for a first look, for a model from nothing, from a tuned neighbour, on more rows.
-FIRST_LOOK, FROM_NOTHING, FROM_NEIGHBOUR, ON_MORE_ROWS = 20, 80, 25, 12
+#: Rows on which models are looked for, and those of the last steps but one.
+COARSE_ROWS, MORE_ROWS = 256, 512
 
-#: Rows on which models are first looked for.
-COARSE_ROWS = 256
+#: Evaluations of the objective for a first look, and from a tuned neighbour.
+FIRST_LOOK, FROM_NEIGHBOUR = 20, 25
+
+#: Evaluations of all who race and, after them, of the best: for a weight and lengthscale of each axis, for polynomial
+#: parts, and on more rows.
+RACE, PARTS_RACE, ROWS_RACE = (40, 40), (20, 30), (12, 4)
+
+#: Rows that evaluations are counted for: on fewer they cost less, and a search may take up to three times as many.
+COUNTED_ROWS = 100
 
 #: First looks that are followed.
 MOST_FOLLOWED = 2
 
-R = TypeVar("R")
+#: A model whose merit lags behind the best one's by more, for each task, has hardly any weight, and is not pursued.
+FAR_BEHIND = 0.7
 
 Start = Callable[[str | Kernel, Design, float, float], Model]
 
@@ -93,40 +104,36 @@ def search(
     if designs[best.system].size == coarse[best.system].size:
         return [*alone, *with_polynomials]
     pair = [best, *with_polynomials]
-    return those_that_work(partial(refit, f, designs[f.system], f.model, criterion, ON_MORE_ROWS) for f in pair)
+    for rows, evaluations in (
+        () if stop_requested() else zip((MORE_ROWS, designs[best.system].size), ROWS_RACE, strict=True)
+    ):
+        on_more = (partial(refit, f, designs[f.system].thinned(rows), f.model, criterion, evaluations) for f in pair)
+        pair = _not_far_behind(those_that_work(on_more, at_once=True), designs)
+    return pair
 
 
 def _on_coarse_rows(
     coarse: Mapping[Any, Design], start: Start, families: Sequence[str | Kernel], criterion: Criterion
 ) -> tuple[list[Found], list[Found]]:
-    """A model of each family, and the best with polynomial parts."""
-    looks = sorted(those_that_work(_looks(coarse, start, families[0], criterion)), key=_merit)
+    """A model of each family that can keep up, and the best with polynomial parts."""
+    looks = sorted(those_that_work(_looks(coarse, start, families[0], criterion), at_once=True), key=_merit)
     alone = [_richer(coarse, [look for look in looks if not look.model.log_parts.size], criterion)]
-    for family in families[1:]:
+    for family in () if stop_requested() else families[1:]:
         last = alone[-1]
         # What a smooth family takes for noise may be the shape of a rough one: it starts without.
         start_model = without_noise(change_family(last.model, family))
         attempt = partial(refit, last, coarse[last.system], start_model, criterion, family=family)
-        alone += those_that_work([attempt], required=False)
-    return alone, _with_parts(coarse, looks, min(alone, key=_merit), criterion)
+        rougher = those_that_work([attempt], required=False)
+        alone += rougher
+        if rougher and rougher[0] not in _not_far_behind(alone, coarse):
+            break  # still rougher ones will not do better
+    return _not_far_behind(alone, coarse), _with_parts(coarse, looks, min(alone, key=_merit), criterion)
 
 
-def those_that_work(attempts: Iterable[Callable[[], R]], required: bool = True) -> list[R]:
-    """What the attempts give, those left out that fail numerically; if all do and one is required, the last failure.
-
-    >>> those_that_work([lambda: 1, lambda: np.linalg.cholesky(-np.eye(1))])
-    [1]
-    """
-    results: list[R] = []
-    failure: LinAlgError | None = None
-    for attempt in attempts:
-        try:
-            results.append(attempt())
-        except LinAlgError as error:
-            failure = error
-    if required and failure is not None and not results:
-        raise failure
-    return results
+def _not_far_behind(found: list[Found], designs: Mapping[Any, Design]) -> list[Found]:
+    """Those that can still matter."""
+    limit = min(f.merit for f in found) + FAR_BEHIND * designs[found[0].system].means
+    return [f for f in found if f.merit <= limit]
 
 
 def refit(
@@ -141,11 +148,31 @@ def refit(
     """Tune `start` on a design, tied as another model was or at another level, and judge it."""
     level = found.level if level is None else level
     objective, tied, floor = _objective(design, criterion), LEVELS[level], noise_floor(design)
+    max_evaluations = _affordable(max_evaluations, design)
     try:
         tuned = tune(objective, start, tied, max_evaluations, floor)
     except LinAlgError:  # a neighbour's noise may be too little here
         tuned = tune(objective, without_noise(start), tied, max_evaluations, floor)
     return judged(replace(found, tuned=tuned, family=family or found.family, level=level), design)
+
+
+def race(
+    attempts: Sequence[Callable[..., Found]],
+    evaluations: tuple[int, int],
+    designs: Mapping[Any, Design],
+    criterion: Criterion,
+    required: bool = True,
+) -> list[Found]:
+    """The best after the first evaluations, after some more of its own; none where none works and none is required."""
+    first, more = evaluations
+    found = those_that_work((partial(attempt, max_evaluations=first) for attempt in attempts), required, at_once=True)
+    if not found:
+        return []
+    best = min(found, key=_merit)
+    if stop_requested():
+        return [best]
+    further = partial(refit, best, designs[best.system], best.model, criterion, more)
+    return [min([best, *those_that_work([further], required=False)], key=_merit)]
 
 
 def judged(found: Found, design: Design) -> Found:
@@ -164,24 +191,23 @@ def noise_floor(design: Design) -> float:
 
 def _richer(designs: Mapping[Any, Design], looks: list[Found], criterion: Criterion) -> Found:
     """The best of the looks, or of the first ones with a weight and lengthscale for each axis, as values allow."""
-    level = _richest_level(looks[0].model, designs[looks[0].system])
-    if looks[0].model.kernel.log_axes.size == 1 or level == 0:
-        return looks[0]
-    richer = partial(refit, criterion=criterion, max_evaluations=FROM_NOTHING, level=level)
-    attempts = (partial(richer, f, designs[f.system], f.model) for f in looks[:MOST_FOLLOWED])
-    return min([looks[0], *those_that_work(attempts, required=False)], key=_merit)
+    first = looks[0]
+    level = _richest_level(first.model, designs[first.system])
+    if first.model.kernel.log_axes.size == 1 or level == 0:
+        return refit(first, designs[first.system], first.model, criterion)
+    attempts = [partial(refit, f, designs[f.system], f.model, criterion, level=level) for f in looks[:MOST_FOLLOWED]]
+    return race(attempts, RACE, designs, criterion)[0]
 
 
 def _with_parts(designs: Mapping[Any, Design], looks: list[Found], best: Found, criterion: Criterion) -> list[Found]:
     """Polynomial parts: beside the best kernel, small at first; and as large as the kernel from the start."""
     design = designs[best.system]
-    if design.ridge is None:
+    if design.ridge is None or stop_requested():
         return []
     beside = partial(refit, best, design, with_parts(best.model, design, small=True), criterion)
     large = next((look for look in looks if look.model.log_parts.size), None)
     longer = [partial(refit, large, designs[large.system], large.model, criterion)] if large else []
-    found = those_that_work([partial(beside, max_evaluations=2 * FROM_NEIGHBOUR), *longer], required=False)
-    return [min(found, key=_merit)] if found else []
+    return race([beside, *longer], PARTS_RACE, designs, criterion, required=False)
 
 
 def _looks(designs: Mapping[Any, Design], start: Start, family: str | Kernel, criterion: Criterion) -> Iterable:
@@ -197,7 +223,7 @@ def _looks(designs: Mapping[Any, Design], start: Start, family: str | Kernel, cr
 
 
 def _look(system: Any, design: Design, model: Model, family: str | Kernel, criterion: Criterion) -> Found:
-    tuned = tune(_objective(design, criterion), model, LEVELS[0], FIRST_LOOK, noise_floor(design))
+    tuned = tune(_objective(design, criterion), model, LEVELS[0], _affordable(FIRST_LOOK, design), noise_floor(design))
     return judged(Found(tuned, np.inf, system, family, 0), design)
 
 
@@ -205,6 +231,11 @@ def _richest_level(model: Model, design: Design) -> int:
     """The last level with at least four values for every three parameters."""
     counts = [Parameters(model, tied).count for tied in LEVELS]
     return max((level for level, count in enumerate(counts) if 4 * count <= 3 * design.values.size), default=0)
+
+
+def _affordable(evaluations: int, design: Design) -> int:
+    """As many evaluations on these rows as cost what so many would on COUNTED_ROWS, but no fewer."""
+    return round(evaluations * min(max(COUNTED_ROWS / design.size, 1.0), 3.0))
 
 
 def _objective(design: Design, criterion: Criterion):

@@ -69,6 +69,11 @@ def one_function(tasks_covariance: Float[np.ndarray, "T T"]) -> Float[np.ndarray
     return (1 - ALMOST_ONE) * np.outer(sign, sign) + ALMOST_ONE * np.diag(spread**2)
 
 
+def with_task_matrix(model: Model, tasks_covariance: Float[np.ndarray, "T T"]) -> Model:
+    """B k with another B."""
+    return eqx.tree_at(lambda m: m.kernel.kernel.coregionalization, model, Full(tasks_covariance))
+
+
 def on_tasks(scalar: Model, tasks_covariance: Float[np.ndarray, "T T"], own: list[Model]) -> Model:
     """B k(x, y) with the kernel of one task's model and the noise of each task's own."""
     joint = eqx.tree_at(lambda s: s.kernel, scalar.kernel, Separable(Full(tasks_covariance), scalar.kernel.kernel))

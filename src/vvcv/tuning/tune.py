@@ -11,6 +11,7 @@ from scipy.linalg import LinAlgError
 from scipy.optimize import minimize
 
 from ..linear_system.model import Criterion, Model
+from ..runtime.progress import tick
 from .interrupt import stop_requested
 from .parameters import Parameters
 
@@ -42,6 +43,7 @@ def tune(
     def value_and_gradient(free: np.ndarray) -> tuple[float, np.ndarray]:
         if stop_requested() and best.free is not None:
             raise _StoppedError
+        tick()
         try:
             value, gradient = objective(parameters.model(free))
         except LinAlgError:

@@ -15,7 +15,7 @@ from jaxtyping import Float
 
 from ...kernels import Kernel, MatrixKernel, Side
 from ...linear_system.model import Model
-from ...stein import SteinKernel, SteinSum, gram, stein_terms
+from ...stein import SteinKernel, SteinSum, gram
 from .checks import check_symmetric
 from .space import FeatureSpace, LinearSpace, ReducedSpace, Space
 from .variate import Variate, task_matrix
@@ -63,7 +63,7 @@ class KernelVariate(Variate):
     @property
     def separable(self) -> bool:  # type: ignore[override]
         """Whether the kernel is scalar, so that B multiplies it and may be learned."""
-        return all(isinstance(term.kernel, Kernel) for term in stein_terms(self.stein))
+        return not any(term.kernel.relates_tasks for term in self.stein.terms)
 
     @property
     def exact_degree(self) -> int:
@@ -91,7 +91,7 @@ class KernelVariate(Variate):
 
     def check(self, rows: Side, tasks: int) -> None:
         """Kernels must be symmetric, in double precision; the paper's parametrisation needs scores of all tasks."""
-        for term in stein_terms(self.stein):
+        for term in self.stein.terms:
             if not term.kernel.has_stein(term.order):
                 check_symmetric(term.kernel, np.asarray(rows.points), tasks)
         if self.parametrization == "paper" and self.scores is None and not _one_target(rows, tasks):

@@ -1,0 +1,86 @@
+"""Files that outlive a kill, a power cut or a full disk: whole replacement, synced lines, one writer at a time."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """A temporary file in the folder of `path` that takes its place when the block ends well, and else vanishes."""
+    path = path.resolve()  # a link keeps pointing where it did
+    temporary = path.with_name(f".vvcv-{secrets.token_hex(8)}.tmp")
+    try:
+        yield temporary
+        force_to_disk(temporary)
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+    force_to_disk(path.parent)  # the new name must survive a crash, too
+
+
+def write_whole(path: Path, content: str | bytes) -> None:
+    """Replace a file as a whole: readers, and a kill, see the old content or the new.
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "table.md"
+    >>> write_whole(path, "| a |")
+    >>> path.read_text()
+    '| a |'
+    """
+    with replacing(path) as temporary:
+        temporary.write_bytes(content.encode() if isinstance(content, str) else content)
+
+
+def append(file: IO[bytes], *lines: str) -> None:
+    """Write lines and wait until the disk has them."""
+    file.write("".join(line + "\n" for line in lines).encode())
+    file.flush()
+    os.fsync(file.fileno())
+
+
+def whole_lines(content: bytes) -> list[bytes]:
+    """The lines that have an end: what follows the last one was torn by a kill, or is nothing.
+
+    >>> whole_lines(b"first" + bytes([10]) + b"sec")
+    [b'first']
+    """
+    return content.split(b"\n")[:-1]
+
+
+def cut_torn_line(file: IO[bytes]) -> None:
+    """Cut off a last line without an end."""
+    file.seek(0)
+    content = file.read()
+    whole = content.rfind(b"\n") + 1
+    if whole < len(content):
+        file.truncate(whole)
+        os.fsync(file.fileno())
+
+
+def lock(file: IO, refusal: str) -> None:
+    """Keep other processes out while the file is open, or raise `refusal`; the lock of a killed process is gone."""
+    try:
+        import fcntl
+    except ImportError:  # not on Windows: there the user must see to it
+        return
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        raise ValueError(refusal) from None
+
+
+def force_to_disk(path: Path) -> None:
+    """Wait until the disk has a file, or the names in a folder where the system can promise that."""
+    if path.is_dir() and os.name != "posix":
+        return
+    descriptor = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

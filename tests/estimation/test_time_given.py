@@ -1,0 +1,54 @@
+"""`seconds=`: what does not fit into the time is left out, and the estimate says so."""
+
+import numpy as np
+import pytest
+
+import vvcv
+from vvcv.candidates import fits
+from vvcv.estimation import ladder
+from vvcv.runtime.clock import limited, time_left
+from vvcv.tuning.attempts import those_that_work
+
+X = np.random.default_rng(0).normal(size=(120, 2))
+TASK = vvcv.Task(X, -X, np.exp(X.sum(axis=1) / 2), name="f")
+
+
+def test_plenty_of_time_changes_nothing():
+    assert vvcv.estimate(TASK, seconds=1e6).mean == vvcv.estimate(TASK).mean
+
+
+def test_with_next_to_no_time_the_plain_average_answers_and_says_why():
+    estimate = vvcv.estimate(TASK, seconds=1e-9)
+    assert estimate.methods == ("mc",)
+    assert estimate.mean[0] == pytest.approx(TASK.values.mean())
+    assert "time" in estimate.check.codes
+
+
+def test_a_system_that_would_not_be_solved_in_time_is_not_begun(monkeypatch):
+    monkeypatch.setattr(ladder, "seconds_to_solve", lambda rows: 1e5)
+    assert vvcv.estimate(TASK, seconds=1e4).methods == ("zv",)
+
+
+def test_a_named_method_answers_whatever_the_time():
+    estimate = vvcv.estimate(TASK, "cf", seconds=1e-9)
+    assert estimate.methods == ("cf",) and abs(estimate.mean[0] - np.exp(0.25)) < 5 * estimate.std_error[0]
+
+
+def test_solving_takes_longer_for_more_rows():
+    assert fits.seconds_to_solve(500) < fits.seconds_to_solve(3000) < fits.seconds_to_solve(9000)
+
+
+def test_limits_nest_and_end():
+    with limited(100.0):
+        with limited(1000.0):
+            assert time_left() <= 100
+        with limited(-1.0):
+            assert time_left() < 0
+            assert those_that_work([lambda: 1, lambda: 2]) == [1]
+        assert those_that_work([lambda: 1, lambda: 2]) == [1, 2]
+    assert time_left() == np.inf
+
+
+def test_a_time_that_is_none_is_refused():
+    with pytest.raises(ValueError, match="positive"):
+        vvcv.estimate(TASK, seconds=0)

@@ -1,0 +1,61 @@
+"""The progress bar: for people at a terminal who wait, on standard error, and for nobody else."""
+
+import io
+import sys
+import time
+
+import pytest
+
+from vvcv.runtime import progress as module
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def a_terminal(monkeypatch):
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    return terminal
+
+
+@pytest.mark.parametrize(("patience", "shown"), [(0.05, True), (30.0, False)])
+def test_the_bar_is_shown_only_after_a_while(monkeypatch, patience, shown):
+    terminal = a_terminal(monkeypatch)
+    monkeypatch.setattr(module, "PATIENCE", patience)
+    with module.progress_bar("running models", 3) as step:
+        time.sleep(0.3)
+        step(1, "dear")
+        time.sleep(0.3)
+    assert ("running models: dear" in terminal.getvalue()) is shown
+    assert ("1/3" in terminal.getvalue()) is shown
+
+
+@pytest.mark.parametrize("asked", [True, False])
+def test_who_asks_for_a_bar_need_not_wait_and_who_does_not_want_one_has_none(monkeypatch, asked):
+    terminal = a_terminal(monkeypatch)
+    monkeypatch.setattr(module, "PATIENCE", 30.0 if asked else 0.0)
+    with module.progress_bar("epochs", 3, shown=asked) as step:
+        step(2)
+        time.sleep(0.3)
+    assert ("2/3" in terminal.getvalue()) is asked
+
+
+def test_no_bar_without_a_terminal(monkeypatch, capsys):
+    monkeypatch.setattr(module, "PATIENCE", 0.01)
+    with module.progress_bar("running models", 3) as step:
+        time.sleep(0.1)
+        step(1, "dear")
+    assert capsys.readouterr().err == ""
+
+
+def test_items_pass_one_by_one_and_are_counted_by_their_size(monkeypatch):
+    terminal = a_terminal(monkeypatch)
+    monkeypatch.setattr(module, "PATIENCE", 0.0)
+    seen = []
+    for item in module.tracked(["a", "bcd"], 4, "gradients", size=len):
+        seen.append(item)
+        time.sleep(0.3)
+    assert seen == ["a", "bcd"]
+    assert "1/4" in terminal.getvalue() and "4/4" in terminal.getvalue()
