@@ -122,9 +122,8 @@ def transfer() -> Any:
     right.set_xticks(range(len(cheap)), [str(n) for n in cheap])
     right.set_yticks(range(len(alike)), [str(r) for r in alike])
     right.set(xlabel="cheap points", ylabel="correlation of the tasks")
-    right.set_title(
-        f"error from both tasks over that from {record['dear points']} dear points alone\n({count} data sets for each cell)"
-    )
+    alone = f"that from {record['dear points']} dear points alone"
+    right.set_title(f"error from both tasks over {alone}\n({count} data sets for each cell)")
     right.grid(False)
     figure.colorbar(image, label="log10")
     return figure
