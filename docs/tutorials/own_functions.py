@@ -2,7 +2,8 @@
 
 The default chooses among kernels and polynomials by itself. If you know something about your integrand that it cannot
 know (it is periodic, it is a known function but for a few numbers), you can say so. Whatever you give, Stein's
-operator makes functions of mean zero of it: a bad choice costs accuracy, never truth.
+operator makes functions of mean zero of it: a bad choice costs
+accuracy, and the error bar says so.
 """
 
 # %%
