@@ -3,6 +3,7 @@ PYTHON  ?= python3
 VENV    ?= .venv
 SAMPLERS ?= .venv-samplers
 NEWEST  ?= .venv-newest
+DOCS    ?= .venv-docs
 BIN     := $(VENV)/bin
 STAMP   := $(VENV)/.installed
 PIP     := $(BIN)/python -m pip --disable-pip-version-check -qq
@@ -19,7 +20,8 @@ RELEASE_PYTHONS ?= 3.11 3.13#  oldest and newest for `make release-check`: versi
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 VECLIB_MAXIMUM_THREADS=1 MPLBACKEND=Agg
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-samplers test-newest lint format fuzz mutants bench lock wheel release-check clean
+.PHONY: help setup demo test test-samplers test-newest docs figures look lint format fuzz mutants bench lock wheel \
+	release-check clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -60,6 +62,26 @@ $(NEWEST)/.installed: pyproject.toml
 	@$(NEWEST)/bin/python -m pip --disable-pip-version-check -qq install --editable '.[all,test]'
 	@touch $@
 
+docs: $(DOCS)/.installed figures ## run the tutorials, build the site into build/site and check its links and names
+	rm -rf build/tutorials build/site
+	$(ONE_THREAD) $(DOCS)/bin/python -X faulthandler docs/hooks/run_tutorials.py
+	NO_MKDOCS_2_WARNING=1 $(DOCS)/bin/mkdocs build --quiet
+	$(DOCS)/bin/python docs/hooks/check_site.py build/site
+
+figures: $(DOCS)/.installed ## draw the figures of docs/figures, and the README's table, from recorded results
+	$(ONE_THREAD) $(DOCS)/bin/python benchmarks/figures.py
+	$(DOCS)/bin/python docs/hooks/recorded_numbers.py
+
+look: ## open the built site in headless Chromium, wide and narrow: screenshots, console errors, requests to outside
+	$(DOCS)/bin/python docs/hooks/look_at_site.py build/site build/screenshots
+
+$(DOCS)/.installed: pyproject.toml requirements.lock requirements-docs.lock
+	@echo "installing into $(DOCS) (once; takes a minute or more)"
+	@$(PYTHON) -m venv $(DOCS)
+	@$(DOCS)/bin/python -m pip --disable-pip-version-check -qq install -r requirements.lock -r requirements-docs.lock
+	@$(DOCS)/bin/python -m pip --disable-pip-version-check -qq install --no-build-isolation --no-deps --editable .
+	@touch $@
+
 lint: $(STAMP) ## ruff check, ruff format --check and mypy
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -82,7 +104,7 @@ bench: $(STAMP) ## run the accuracy and speed benchmarks
 	$(BIN)/python benchmarks/accuracy.py
 	$(BIN)/python benchmarks/speed.py
 
-lock: ## write both lock files anew from the newest versions pyproject.toml allows
+lock: ## write the lock files anew from the newest versions pyproject.toml allows
 	rm -rf build/lock
 	$(PYTHON) -m venv build/lock
 	build/lock/bin/python -m pip install -qq --upgrade pip
@@ -93,7 +115,13 @@ lock: ## write both lock files anew from the newest versions pyproject.toml allo
 	{ echo '# What the extra all needs beyond requirements.lock, for the tests of samplers. Written by `make lock`.'; \
 		build/lock/bin/python -m pip freeze --all --exclude pip --exclude vvcv | grep -vxFf build/requirements.lock; \
 		} > build/requirements-samplers.lock
-	mv build/requirements.lock build/requirements-samplers.lock .
+	$(PYTHON) -m venv --clear build/lock
+	build/lock/bin/python -m pip install -qq --upgrade pip
+	build/lock/bin/python -m pip install -qq -c build/requirements.lock -r build/requirements.lock '.[docs]'
+	{ echo '# What the extra docs needs beyond requirements.lock, for `make docs`. Written by `make lock`.'; \
+		build/lock/bin/python -m pip freeze --all --exclude pip --exclude vvcv | grep -vxFf build/requirements.lock; \
+		} > build/requirements-docs.lock
+	mv build/requirements.lock build/requirements-samplers.lock build/requirements-docs.lock .
 
 wheel: $(STAMP) ## build wheel and sdist into dist/
 	$(BIN)/hatchling build -d dist
@@ -104,3 +132,5 @@ release-check: $(STAMP) ## install the wheel in bare environments, oldest and ne
 clean: ## remove the virtual environment and everything generated
 	rm -rf $(VENV) $(SAMPLERS) $(NEWEST) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+	rm -rf $(VENV) $(SAMPLERS) $(DOCS) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find src tests benchmarks docs -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true

@@ -18,7 +18,7 @@ from ..problems.published import load
 from ..report import pyplot
 from .errors import ErrorsByCell
 from .experiment import Cell, Method, Published, Vector, data_set, replication_seed
-from .figures import colour
+from .figures import colour, line_style
 from .our_methods import our_methods
 from .paper_methods import Recipe, control_functional, fitted, joint, plain_average, separate
 from .results import Results
@@ -142,12 +142,12 @@ def _draw_paths(ax: Any, results: Results, title: str, belongs: Any) -> None:
     """Mean absolute error against epochs, one standard error shaded; a line for methods without epochs."""
     cell, epochs = results.cells[0], np.arange(PATH_EVERY, EPOCHS + 1, PATH_EVERY)
     names = [m for m in results.methods if belongs(m) and (not results.methods[m].ours or m == "auto")]
-    for k, method in enumerate(names):
+    for method in names:
         errors = np.abs(results.answers(method, cell)[:, 1:] - step.EXACT_HIGH)
         path = np.broadcast_to(errors[:, :1], (len(errors), len(epochs))) if errors.shape[1] == 1 else errors[:, 1:]
         mean, spread = path.mean(axis=0), path.std(axis=0) / np.sqrt(len(path))
-        shade = colour(method) if method in ("mc", "auto", "cv", "cf_paper") else f"C{k}"
-        ax.plot(epochs, mean, color=shade, label=results.methods[method].label)
+        shade = colour(method)
+        ax.plot(epochs, mean, color=shade, ls=line_style(method)["ls"], label=results.methods[method].label)
         ax.fill_between(epochs, mean - spread, mean + spread, color=shade, alpha=0.2, lw=0)
     ax.set_xlabel("epochs")
     ax.set_ylabel("mean absolute error, high fidelity")
