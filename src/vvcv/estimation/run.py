@@ -17,9 +17,12 @@ from ..runtime.threads import threads_for
 from ..tuning.interrupt import interruptible
 from ..tuning.starts import CANDIDATES, FAMILIES
 from .diagnosis import Diagnosis, OnAlarm
-from .ladder import METHODS, Ladder, RefusedError
+from .ladder import EXACT_METHODS, METHODS, Ladder, RefusedError
+from .large_ladder import LargeLadder, too_large
 from .result import ControlVariate, Estimate, MonteCarlo, Promise
 from .weights import Answer, combine, weigh
+
+AnyLadder = Ladder | LargeLadder
 
 KernelChoice = str | Kernel | Callable[..., Any] | Sequence[str] | None
 
@@ -37,9 +40,11 @@ def estimate(
 ) -> Estimate:
     """Estimate the expectations of all tasks by control variates (paper, eq. 8 solved exactly), with error bars.
 
-    `method` names a rung ("mc", "zv", "cf", "secf", "vv", "vv-secf"), or "auto" weighs all rungs for each task by
-    their standard errors and by how well they predict values they have not seen. `kernel` names one
-    family or several, or is a kernel of your own: any JAX function k(x, y) of standardised coordinates, whose
+    `method` names a rung ("mc", "zv", "cf", "secf", "vv", "vv-secf", "inducing"), or "auto" weighs all rungs for each
+    task by their standard errors and by how well they predict values they have not seen. Samples too large for an exact
+    fit, in memory or not (Dask, zarr, memory maps), are read block by block: "mc", "zv" and "inducing" serve them.
+
+    `kernel` names one family or several, or is a kernel of your own: any JAX function k(x, y) of standardised coordinates, whose
     parameters are tuned if it is a module. By default the data choose.
 
     The data are checked before any fit (`vvcv.check`; `check=False` leaves it out). Alarms are a Python warning,
@@ -60,7 +65,7 @@ def estimate(
 @float64
 def compare(
     tasks: Tasks | Task | Sequence[Task],
-    methods: Sequence[str] = METHODS,
+    methods: Sequence[str] = EXACT_METHODS,
     *,
     kernel: KernelChoice = None,
     criterion: Criterion = "reml",
@@ -78,7 +83,7 @@ def compare(
     >>> sorted(compare(Task(x, -x, x[:, 0] ** 2), ["mc", "zv"]))
     ['mc', 'zv']
     """
-    tasks = as_tasks(tasks)
+    tasks = as_tasks(tasks, lazy=True)
     for method in methods:
         require(
             method in (*METHODS, "auto"),
@@ -90,10 +95,12 @@ def compare(
             f"A task needs at least two points for an error bar, but task {name!r} has {task.size}. Add points.",
         )
     require(on_alarm in get_args(OnAlarm), f"on_alarm must be one of {list(get_args(OnAlarm))}, but is {on_alarm!r}.")
-    ladder = Ladder(Prepared.of(tasks), _options(kernel, criterion, order))
+    options = _options(kernel, criterion, order)
+    large = any(map(too_large, tasks))
+    ladder: AnyLadder = LargeLadder(tasks, options) if large else Ladder(Prepared.of(tasks), options)
     require(on_interrupt in ("raise", "best"), f"on_interrupt must be 'raise' or 'best', but is {on_interrupt!r}.")
     require(refused in ("raise", "skip"), f"refused must be 'raise' or 'skip', but is {refused!r}.")
-    diagnosis = Diagnosis.of(tasks) if check else Diagnosis()
+    diagnosis = ladder.diagnosis() if check else Diagnosis()
     diagnosis.announce(tasks, on_alarm)
     rows = max(tasks.sizes) if tasks.share_points else sum(tasks.sizes)
     keep_best = on_interrupt == "best"
@@ -102,7 +109,7 @@ def compare(
     return diagnosis.attached(estimates, interruption.stopped_early)
 
 
-def _climb_all(ladder: Ladder, methods: Sequence[str], refused: str) -> dict[str, Estimate]:
+def _climb_all(ladder: AnyLadder, methods: Sequence[str], refused: str) -> dict[str, Estimate]:
     estimates = {}
     for method in methods:
         try:
@@ -113,9 +120,9 @@ def _climb_all(ladder: Ladder, methods: Sequence[str], refused: str) -> dict[str
     return estimates
 
 
-def _climb(ladder: Ladder, method: str) -> Estimate:
+def _climb(ladder: AnyLadder, method: str) -> Estimate:
     started = time.perf_counter()
-    tasks, plain = ladder.prepared.tasks, ladder.plain
+    tasks, plain = ladder.tasks, ladder.plain
     offered = ladder.automatic() if method == "auto" else [[answer] for answer in ladder.required(method)]
     chosen = [combine(answers) for answers in offered]
     return Estimate(
@@ -129,7 +136,7 @@ def _climb(ladder: Ladder, method: str) -> Estimate:
         monte_carlo=MonteCarlo(
             np.array([a.mean for a in plain]),
             np.array([a.std_error for a in plain]),
-            np.array([np.std(task.values, ddof=1) for task in tasks]),
+            ladder.std_dev,
         ),
         task_correlation=ladder.task_correlation(method),
         kernel=tuple(answer.description for answer in chosen),
@@ -139,7 +146,8 @@ def _climb(ladder: Ladder, method: str) -> Estimate:
         freedom=np.array([answer.freedom for answer in chosen]),
         promises=tuple(_promises(answers) for answers in offered),
         control_variate=ControlVariate(tasks.names, chosen, tasks.dimension),
-        tasks=tasks,
+        tasks=None if any(task.is_lazy for task in tasks) else tasks,
+        error_correlation=ladder.error_correlation(chosen),
     )
 
 
