@@ -44,8 +44,8 @@ def estimate(
     task by their standard errors and by how well they predict values they have not seen. Samples too large for an exact
     fit, in memory or not (Dask, zarr, memory maps), are read block by block: "mc", "zv" and "inducing" serve them.
 
-    `kernel` names one family or several, or is a kernel of your own: any JAX function k(x, y) of standardised coordinates, whose
-    parameters are tuned if it is a module. By default the data choose.
+    `kernel` names one family or several, or is a kernel of your own: any JAX function k(x, y) of standardised
+    coordinates, whose parameters are tuned if it is a module. By default the data choose.
 
     The data are checked before any fit (`vvcv.check`; `check=False` leaves it out). Alarms are a Python warning,
     `vvcv.AlarmWarning`, and stand under the table; `on_alarm="raise"` makes them an error, "ignore" drops the warning.

@@ -8,14 +8,14 @@ all sums over A R^-1 are then well conditioned, and normal equations cost no dig
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from scipy.linalg import qr, solve_triangular
 
-from ..data import Coordinates, Prepared
+from ..data import Coordinates, Distinct, Prepared
 from ..stein import Ridge, count_features, polynomial_features
 from .inducing import Inducing
 
@@ -39,71 +39,87 @@ class Stage(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Features:
-    """The columns of the linear model at any rows; `inverse` is R^-1, with a row of zeros for a column left out."""
+    """The columns of the linear model at any rows; `inverse` is R^-1, upper triangular."""
 
-    scaled: Coordinates
-    whole: Coordinates
-    degree: int
-    axes: bool
+    polynomials: Polynomials
     inducing: Inducing | None
-    inverse: Float[np.ndarray, "p q"]
+    inverse: Float[np.ndarray, "q q"]
     stages: tuple[Stage, ...]
 
-    def raw(self, points: Float[np.ndarray, "n d"], scores: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n p"]:
+    def raw(self, points: Float[np.ndarray, "n d"], scores: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n q"]:
         """The columns as they are."""
-        parts = _polynomials(self.scaled, self.whole, self.degree, self.axes, points, scores)
-        return np.hstack(parts if self.inducing is None else [*parts, self.inducing.raw(points, scores)])
+        columns = self.polynomials.columns(points, scores)
+        return columns if self.inducing is None else np.hstack([columns, self.inducing.raw(points, scores)])
 
     @property
     def penalty(self) -> Float[np.ndarray, "q q"]:
         """The ridge of the kernel's coefficients c, noise times c' k_0(z, z) c, in the coordinates of A R^-1."""
         if self.inducing is None:
-            return np.zeros((self.inverse.shape[1],) * 2)
+            return np.zeros_like(self.inverse)
         root = np.sqrt(self.inducing.noise) * self.inducing.factor.T @ self.inverse[-self.inducing.count :]
         return root.T @ root
 
 
+@dataclass(frozen=True, eq=False)
+class Polynomials:
+    """The constant, Stein images of monomials and, with `axes`, of squares to fourths of every axis along itself.
+
+    Of all these, `kept` do not depend on those before them.
+    """
+
+    scaled: Coordinates
+    whole: Coordinates
+    degree: int
+    axes: bool
+    kept: Int[np.ndarray, " k"] | None = None
+
+    def columns(self, points: Float[np.ndarray, "n d"], scores: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n k"]:
+        """The columns at some rows."""
+        parts = [np.ones((len(points), 1))]
+        if self.degree:
+            parts.append(polynomial_features(self.scaled.points(points), self.scaled.scores(scores), self.degree))
+        if self.axes:
+            sides = self.whole.axes(points), self.whole.axis_scores(scores)
+            parts += [Ridge(*sides, *sides, np.ones(5)).along_axes(k) for k in (1, 2, 3)]
+        columns = np.hstack(parts)
+        return columns if self.kept is None or len(self.kept) == columns.shape[1] else columns[:, self.kept]
+
+    def stages(self, d: int) -> list[Stage]:
+        """The fits by the first of these columns."""
+        kept = np.zeros(0, dtype=int) if self.kept is None else self.kept
+        stages = [
+            Stage("zv", f"polynomial of degree {k}", int(np.sum(kept < 1 + count_features(d, k))))
+            for k in range(1, self.degree + 1)
+        ]
+        if self.axes and not (stages and stages[-1].columns == len(kept)):
+            stages.append(Stage("zv", f"polynomial of degree {self.degree} and single axes to degree 4", len(kept)))
+        return stages
+
+
 def build_features(prepared: Prepared, inducing: Inducing | None, rows: int) -> Features:
     """All columns that the pilot rows can tell apart, for a sample of so many rows."""
-    pilot = prepared.distinct[0]
+    pilot, members = prepared.distinct[0], (0,)
+    weight = np.sqrt(pilot.multiplicity * rows / pilot.multiplicity.sum())[:, None]
+    polynomials = _independent_polynomials(prepared.coordinates(members, "scaled"), prepared, pilot, weight)
+    columns = weight * polynomials.columns(pilot.points, pilot.scores)
+    stages = polynomials.stages(pilot.points.shape[1])
+    if inducing is None:
+        return Features(polynomials, None, _inverse_triangle(columns), tuple(stages))
+    # phi = k_0(x, z) L^-T rather than k_0(x, z): of length one under the prior, and the ridge is the noise.
+    phi = weight * solve_triangular(inducing.factor, inducing.raw(pilot.points, pilot.scores).T, lower=True).T
+    ridge = np.sqrt(inducing.noise) * np.eye(inducing.count, columns.shape[1] + inducing.count, columns.shape[1])
+    inverse = _inverse_triangle(np.vstack([np.hstack([columns, phi]), ridge]))
+    inverse[-inducing.count :] = solve_triangular(inducing.factor, inverse[-inducing.count :], lower=True, trans=1)
+    return Features(polynomials, inducing, inverse, (*stages, Stage("inducing", "", len(inverse))))
+
+
+def _independent_polynomials(scaled: Coordinates, prepared: Prepared, pilot: Distinct, weight: np.ndarray):
     n, d = pilot.points.shape
-    members = (0,)
-    scaled = prepared.coordinates(members, "scaled")
-    whole = prepared.coordinates(members, prepared.systems(members)[-1])
+    whole = prepared.coordinates((0,), prepared.systems((0,))[-1])
     degree = _degree(n, d)
     axes = 3 * d + count_features(d, degree) <= min(MANY_COLUMNS, n // ROWS_PER_COLUMN)
-    parts = _polynomials(scaled, whole, degree, axes, pilot.points, pilot.scores)
-    columns = np.hstack(parts) * np.sqrt(pilot.multiplicity * rows / pilot.multiplicity.sum())[:, None]
-    stages = [Stage("zv", f"polynomial of degree {k}", 1 + count_features(d, k)) for k in range(1, degree + 1)]
-    if axes:
-        words = f"polynomial of degree {degree} and single axes to degree 4"
-        stages.append(Stage("zv", words, columns.shape[1]))
-    if inducing is not None:
-        # phi = k_0(x, z) L^-T rather than k_0(x, z): of length one under the prior, and the ridge is the noise.
-        phi = solve_triangular(inducing.factor, inducing.raw(pilot.points, pilot.scores).T, lower=True).T
-        phi *= np.sqrt(pilot.multiplicity * rows / pilot.multiplicity.sum())[:, None]
-        ridge = np.zeros((inducing.count, columns.shape[1] + inducing.count))
-        ridge[:, -inducing.count :] = np.sqrt(inducing.noise) * np.eye(inducing.count)
-        columns = np.vstack([np.hstack([columns, phi]), ridge])
-        stages.append(Stage("inducing", "", columns.shape[1]))
-    inverse, kept = _orthogonalised(columns)
-    if inducing is not None:
-        inverse[-inducing.count :] = solve_triangular(inducing.factor, inverse[-inducing.count :], lower=True, trans=1)
-    stages = [stage._replace(columns=int(np.sum(kept < stage.columns))) for stage in stages]
-    return Features(scaled, whole, degree, axes, inducing, inverse, tuple(stages))
-
-
-def _polynomials(
-    scaled: Coordinates, whole: Coordinates, degree: int, axes: bool, points: np.ndarray, scores: np.ndarray
-) -> list[np.ndarray]:
-    """The constant, the Stein images of monomials, and those of squares to fourths of every axis along itself."""
-    parts = [np.ones((len(points), 1))]
-    if degree:
-        parts.append(polynomial_features(scaled.points(points), scaled.scores(scores), degree))
-    if axes:
-        sides = whole.axes(points), whole.axis_scores(scores)
-        parts += [Ridge(*sides, *sides, np.ones(5)).along_axes(k) for k in (1, 2, 3)]
-    return parts
+    every = Polynomials(scaled, whole, degree, axes)
+    return replace(every, kept=_independent(weight * every.columns(pilot.points, pilot.scores)))
 
 
 def _degree(n: int, d: int) -> int:
@@ -117,16 +133,20 @@ def _degree(n: int, d: int) -> int:
     return max(fitting, default=0)
 
 
-def _orthogonalised(columns: Float[np.ndarray, "n p"]) -> tuple[Float[np.ndarray, "p q"], np.ndarray]:
-    """R^-1 of the columns that do not depend on those before them, and which these are."""
+def _independent(columns: Float[np.ndarray, "n p"]) -> Int[np.ndarray, " k"]:
+    """The columns that do not depend on those before them."""
     length = np.linalg.norm(columns, axis=0)
     kept = np.flatnonzero(length > 0)
     while True:
-        triangle = qr(columns[:, kept] / length[kept], mode="r")[0][: len(kept)]
+        triangle = qr(columns[:, kept] / length[kept], mode="r")[0]
         dependent = np.abs(np.diag(triangle)) < DEPENDENT
         if not dependent.any():
-            break
+            return kept
         kept = kept[~dependent]
-    inverse = np.zeros((columns.shape[1], len(kept)))
-    inverse[kept] = solve_triangular(triangle, np.eye(len(kept))) / length[kept][:, None]
-    return inverse, kept
+
+
+def _inverse_triangle(columns: Float[np.ndarray, "n q"]) -> Float[np.ndarray, "q q"]:
+    """R^-1 of the columns' QR factorisation."""
+    length = np.linalg.norm(columns, axis=0)
+    triangle = qr(columns / length, mode="r")[0][: len(length)]
+    return solve_triangular(triangle, np.eye(len(length))) / length[:, None]

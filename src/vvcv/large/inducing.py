@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import jax
 import numpy as np
 from jaxtyping import Float
 from scipy.linalg import LinAlgError
@@ -74,7 +75,8 @@ def inducing_points(fit: KernelFit, rows: int) -> Inducing:
     pilot = fit.prepared.distinct[fit.members[0]]
     z, s = fit.coordinates.points(pilot.points), fit.coordinates.scores(pilot.scores)
     side = Side(z, s, np.zeros(len(z), dtype=int))
-    kernel = fit.found.model.kernel
+    # Parameters as NumPy's: JAX's would lose half their digits in a worker that is not in double precision.
+    kernel = jax.tree.map(np.asarray, fit.found.model.kernel)
     covariance = gram(kernel, side)
     noise = float(np.exp(fit.found.model.log_noise[0]) * np.mean(np.diag(covariance)))
     factor, order = pivoted_cholesky(covariance)

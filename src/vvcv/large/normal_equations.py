@@ -16,7 +16,7 @@ import numpy as np
 from jaxtyping import Float
 from scipy.linalg import cholesky, solve_triangular
 
-from .devices import gram_and_cross
+from .devices import gram_and_cross, times_triangle
 from .features import Features
 from .passes import sum_over, tree_sum
 from .rows import Block, Rows
@@ -58,7 +58,7 @@ class Solution:
     """All fits: `columns` are R^-1 C^-T, so that u = A columns."""
 
     features: Features
-    columns: Float[np.ndarray, "p q"]
+    columns: Float[np.ndarray, "q q"]
     coefficients: Float[np.ndarray, "q T"]
     constant: Float[np.ndarray, " q"]
 
@@ -68,7 +68,7 @@ class Solution:
 
     def rotated(self, points: Float[np.ndarray, "n d"], scores: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n q"]:
         """u_i of some rows."""
-        return self.features.raw(points, scores) @ self.columns
+        return times_triangle(self.features.raw(points, scores), self.columns)
 
     def variate(self, points: Float[np.ndarray, "n d"], scores: Float[np.ndarray, "n d"], count: int, task: int):
         """The fit without its constant: every column but the first has mean zero under the target."""
