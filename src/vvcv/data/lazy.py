@@ -60,7 +60,8 @@ class LazyArray:
 
     def is_same(self, other: Any) -> bool:
         """Whether both are the very same array."""
-        return isinstance(other, LazyArray) and other.source is self.source and other.column == self.column
+        same = isinstance(other, LazyArray) and _identity(other.source) is _identity(self.source)
+        return same and other.column == self.column
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         whole = np.concatenate([self.read(slice(c, c + 1), slice(0, self.chains[1])) for c in range(self.chains[0])])
@@ -137,12 +138,16 @@ class _Sliced:
     """An xarray variable over a file, of which slices are read and nothing is kept."""
 
     def __init__(self, variable: Any) -> None:
-        self._variable = variable
+        self.variable = variable
         self.shape, self.dtype, self.ndim = variable.shape, variable.dtype, variable.ndim
         self.chunks = variable.encoding.get("chunks")
 
     def __getitem__(self, index: Any) -> np.ndarray:
-        return self._variable[index].values
+        return self.variable[index].values
+
+
+def _identity(source: Any) -> Any:
+    return source.variable if isinstance(source, _Sliced) else source
 
 
 def _root(value: Any) -> str:

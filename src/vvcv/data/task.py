@@ -126,7 +126,10 @@ class Tasks(Sequence[Task]):
         """Many integrands on one sample: values `(n, T)`, or `(chain, draw, T)` with points `(chain, draw, d)`."""
         if stays_lazy(points, scores, values):
             shape = shape_of(points)
-            columns: list[Any] = lazy_columns(values, shape[:-1] if len(shape) > 1 else shape)
+            leading, tail = (shape[:-1], shape[-1:]) if len(shape) > 1 else (shape, (1,))
+            columns: list[Any] = lazy_columns(values, leading)
+            if shape_of(scores) == shape:  # each opened once for all tasks; if not, Task says what is wrong
+                points, scores = lazy_rows(points, "points", leading, tail), lazy_rows(scores, "scores", leading, tail)
         else:
             values = finite_array(values, "values")
             points, scores = finite_array(points, "points"), finite_array(scores, "scores")

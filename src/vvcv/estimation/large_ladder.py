@@ -43,11 +43,16 @@ class LargeLadder:
 
     def automatic(self) -> list[list[Answer]]:
         """All candidates for each task; the plain average alone where points lie in separate groups."""
-        offered = self.streamed.automatic()
-        for members, sample in self.streamed.samples:
-            if in_separate_groups(sample[0].points, sample[0].scores):
-                for t in members:
-                    offered[t] = [replace(self.plain[t], description=SEPARATE_GROUPS)]
+        apart = {
+            t
+            for members, sample in self.streamed.samples
+            if in_separate_groups(sample[0].points, sample[0].scores)
+            for t in members
+        }
+        offered = [[replace(answer, description=SEPARATE_GROUPS)] for answer in self.plain]
+        if len(apart) < len(self.tasks):
+            for t, answers in enumerate(self.streamed.automatic()):
+                offered[t] = offered[t] if t in apart else answers
         if self._ladder is not None:
             for t, answers in zip(self._small, self._ladder.automatic(), strict=True):
                 offered[t] = answers
