@@ -1,4 +1,4 @@
-"""A Dask cluster of separate processes gives the local answer, also if a worker is killed; one that is gone is named."""
+"""A Dask cluster of processes gives the local answer, also if a worker is killed; one that is gone is named."""
 
 import os
 import signal

@@ -18,10 +18,11 @@ from .streamed import STREAMED, Streamed
 from .weights import Answer, combine
 
 
-def too_large(task: Task) -> bool:
-    """Whether a task has more distinct rows than an exact fit of this machine can take."""
-    most = largest_system()
-    return task.is_lazy or (task.size > most and len(np.unique(task.points, axis=0)) > most)
+def too_large(tasks: Tasks) -> list[bool]:
+    """Whether each task has more distinct rows than an exact fit of this machine can take."""
+    if tasks.share_points:
+        return [_too_large(tasks[0])] * len(tasks)
+    return [_too_large(task) for task in tasks]
 
 
 class LargeLadder:
@@ -30,7 +31,7 @@ class LargeLadder:
     def __init__(self, tasks: Tasks, options: Options) -> None:
         self.tasks = tasks
         self.streamed = Streamed(tasks, options)
-        self._small = tuple(t for t, task in enumerate(tasks) if not too_large(task))
+        self._small = tuple(t for t, large in enumerate(too_large(tasks)) if not large)
         small = [_named(tasks[t], tasks.names[t]) for t in self._small]
         self._ladder = Ladder(Prepared.of(Tasks(small)), options) if small else None
 
@@ -101,6 +102,14 @@ class LargeLadder:
             f"{self.tasks.dimension}, at least {FEWEST_POINTS} of them distinct, and a kernel matrix of theirs that "
             "can be factorised. Add points, or use 'auto'."
         )
+
+
+def _too_large(task: Task) -> bool:
+    most = largest_system()
+    if task.is_lazy or task.size <= most:
+        return task.is_lazy
+    # Mostly one coordinate tells, and to sort it is quick.
+    return len(np.unique(task.points[:, 0])) > most or len(np.unique(task.points, axis=0)) > most
 
 
 def _named(task: Task, name: str) -> Task:

@@ -96,7 +96,7 @@ def compare(
         )
     require(on_alarm in get_args(OnAlarm), f"on_alarm must be one of {list(get_args(OnAlarm))}, but is {on_alarm!r}.")
     options = _options(kernel, criterion, order)
-    large = any(map(too_large, tasks))
+    large = any(too_large(tasks))
     ladder: AnyLadder = LargeLadder(tasks, options) if large else Ladder(Prepared.of(tasks), options)
     require(on_interrupt in ("raise", "best"), f"on_interrupt must be 'raise' or 'best', but is {on_interrupt!r}.")
     require(refused in ("raise", "skip"), f"refused must be 'raise' or 'skip', but is {refused!r}.")

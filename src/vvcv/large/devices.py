@@ -25,14 +25,14 @@ def gram_and_cross(
     """
     if on_host():
         columns = times_triangle(raw, inverse)
-        lower = dsyrk(1.0, columns.T, lower=1)
+        lower = dsyrk(1.0, columns, trans=1, lower=1)
         return np.tril(lower) + np.tril(lower, -1).T, columns.T @ values
     return _on_devices(raw, inverse, values)
 
 
 def times_triangle(raw: Float[np.ndarray, "n q"], upper: Float[np.ndarray, "q q"]) -> Float[np.ndarray, "n q"]:
-    """A product with an upper triangular matrix, at half the work of another one."""
-    return dtrmm(1.0, upper.T, raw.T, lower=1).T
+    """A product with an upper triangular matrix, at half the work of another one; column-major, as LAPACK has it."""
+    return dtrmm(1.0, upper, raw, side=1)
 
 
 def on_host() -> bool:

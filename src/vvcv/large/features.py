@@ -16,8 +16,9 @@ from jaxtyping import Float, Int
 from scipy.linalg import qr, solve_triangular
 
 from ..data import Coordinates, Distinct, Prepared
-from ..stein import Ridge, count_features, polynomial_features
+from ..stein import Ridge, count_features
 from .inducing import Inducing
+from .monomials import monomial_images
 
 #: Highest total degree; monomials of degree three and more at most, of degree two, and columns of all kinds.
 HIGHEST_DEGREE, MANY_MONOMIALS, MANY_PRODUCTS, MANY_COLUMNS = 4, 100, 500, 800
@@ -48,8 +49,10 @@ class Features:
 
     def raw(self, points: Float[np.ndarray, "n d"], scores: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n q"]:
         """The columns as they are."""
-        columns = self.polynomials.columns(points, scores)
-        return columns if self.inducing is None else np.hstack([columns, self.inducing.raw(points, scores)])
+        rows = self.polynomials.rows(points, scores)
+        if self.inducing is not None:
+            rows = np.vstack([rows, self.inducing.raw(points, scores).T])
+        return rows.T
 
     @property
     def penalty(self) -> Float[np.ndarray, "q q"]:
@@ -73,16 +76,16 @@ class Polynomials:
     axes: bool
     kept: Int[np.ndarray, " k"] | None = None
 
-    def columns(self, points: Float[np.ndarray, "n d"], scores: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n k"]:
-        """The columns at some rows."""
-        parts = [np.ones((len(points), 1))]
+    def rows(self, points: Float[np.ndarray, "n d"], scores: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "k n"]:
+        """The columns at some rows, each in one piece."""
+        parts = [np.ones((1, len(points)))]
         if self.degree:
-            parts.append(polynomial_features(self.scaled.points(points), self.scaled.scores(scores), self.degree))
+            parts.append(monomial_images(self.scaled.points(points), self.scaled.scores(scores), self.degree))
         if self.axes:
             sides = self.whole.axes(points), self.whole.axis_scores(scores)
-            parts += [Ridge(*sides, *sides, np.ones(5)).along_axes(k) for k in (1, 2, 3)]
-        columns = np.hstack(parts)
-        return columns if self.kept is None or len(self.kept) == columns.shape[1] else columns[:, self.kept]
+            parts += [Ridge(*sides, *sides, np.ones(5)).along_axes(k).T for k in (1, 2, 3)]
+        rows = np.vstack(parts)
+        return rows if self.kept is None or len(self.kept) == len(rows) else rows[self.kept]
 
     def stages(self, d: int) -> list[Stage]:
         """The fits by the first of these columns."""
@@ -101,7 +104,7 @@ def build_features(prepared: Prepared, inducing: Inducing | None, rows: int) -> 
     pilot, members = prepared.distinct[0], (0,)
     weight = np.sqrt(pilot.multiplicity * rows / pilot.multiplicity.sum())[:, None]
     polynomials = _independent_polynomials(prepared.coordinates(members, "scaled"), prepared, pilot, weight)
-    columns = weight * polynomials.columns(pilot.points, pilot.scores)
+    columns = weight * polynomials.rows(pilot.points, pilot.scores).T
     stages = polynomials.stages(pilot.points.shape[1])
     if inducing is None:
         return Features(polynomials, None, _inverse_triangle(columns), tuple(stages))
@@ -119,7 +122,7 @@ def _independent_polynomials(scaled: Coordinates, prepared: Prepared, pilot: Dis
     degree = _degree(n, d)
     axes = 3 * d + count_features(d, degree) <= min(MANY_COLUMNS, n // ROWS_PER_COLUMN)
     every = Polynomials(scaled, whole, degree, axes)
-    return replace(every, kept=_independent(weight * every.columns(pilot.points, pilot.scores)))
+    return replace(every, kept=_independent(weight * every.rows(pilot.points, pilot.scores).T))
 
 
 def _degree(n: int, d: int) -> int:

@@ -88,7 +88,7 @@ def _left_out(solution: Solution, strip: Block, values: np.ndarray) -> tuple[np.
         part = slice(start, stage.columns)
         new, start = rotated[:, part], stage.columns
         residual = residual - new @ solution.coefficients[part]
-        leverage = leverage + np.einsum("ij,ij->i", new, new)
+        leverage = leverage + np.sum(new**2, axis=1)
         weight = weight + new @ solution.constant[part]
         left_out = residual / np.maximum(1 - leverage, 1e-12)[:, None]
         residuals.append(residual)
