@@ -27,7 +27,7 @@ from ..tuning.search import those_that_work
 LEFT_OPEN = 0.1
 
 #: Inducing points at most and, where rows are many, at least: rows times points squared is the work of a pass.
-MOST_POINTS, MANY_POINTS, WORK = 2000, 400, 4e11
+MOST_POINTS, MANY_POINTS, WORK = 2000, 400, 4e10
 
 #: Pilot rows for each inducing point.
 ROWS_PER_POINT = 2
@@ -93,8 +93,8 @@ def inducing_points(fit: KernelFit, rows: int) -> Inducing:
 def largest_number(rows: int) -> int:
     """Inducing points that so many rows can be compared with in minutes.
 
-    >>> largest_number(20_000), largest_number(10**6), largest_number(10**8)
-    (2000, 632, 400)
+    >>> largest_number(20_000), largest_number(10**5), largest_number(10**8)
+    (1414, 632, 400)
     """
     return int(np.clip(np.sqrt(WORK / rows), MANY_POINTS, MOST_POINTS))
 
