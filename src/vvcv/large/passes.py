@@ -13,6 +13,7 @@ from typing import Any, Protocol, Self, TypeVar
 
 from ..data import require
 from ..runtime.progress import progress
+from ..runtime.threads import one_thread
 from .rows import Block, Place, Rows
 
 #: Sums that are added up at once: a group of blocks is one step of the progress bar.
@@ -87,7 +88,7 @@ def _on_threads(total: Any, step: Callable[[str], None]) -> Any:
         if str(key).startswith("_sum_all"):
             step("")
 
-    with Callback(posttask=finished):
+    with Callback(posttask=finished), one_thread():  # Dask's threads share the processors among themselves
         return total.compute(scheduler="threads")
 
 
