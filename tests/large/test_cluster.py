@@ -51,12 +51,12 @@ def test_a_cluster_gives_the_local_answer_with_a_bar(small_machine, sample, clie
             self.what, self.total = what, total
 
         def __enter__(self):
-            return lambda word: steps.append((self.what, self.total))
+            return lambda: steps.append((self.what, self.total))
 
         def __exit__(self, *_):
             return None
 
-    monkeypatch.setattr(passes, "progress", Bar)
+    monkeypatch.setattr(passes, "progress_bar", Bar)
     found = estimated(lazy(sample))
     assert steps.count(("looking at all rows", 2)) == 2 and steps.count(("summing over all rows", 2)) == 2
     np.testing.assert_allclose(found, estimated(vvcv.Tasks.shared(*sample)), rtol=1e-10, atol=1e-14)

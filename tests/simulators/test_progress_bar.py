@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from vvcv.runtime import progress as module
+from vvcv.simulators import progress as module
 
 
 class Terminal(io.StringIO):

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol, Self, TypeVar
 
 from ..data import require
-from ..runtime.progress import progress
+from ..runtime.progress import Step, progress_bar
 from ..runtime.threads import one_thread
 from .rows import Block, Place, Rows
 
@@ -36,7 +36,7 @@ def sum_over(rows: Rows, of_block: Callable[[Block], S], what: str) -> S:
     """The sum of `of_block` over all blocks."""
     if rows.guide is not None:
         return _by_dask(rows, of_block, what)
-    with progress(what, len(rows.places)) as step:
+    with progress_bar(what, len(rows.places)) as step:
         return tree_sum(_locally(rows, of_block, step))
 
 
@@ -59,10 +59,10 @@ def tree_sum(parts: Iterable[S]) -> S:
     return total
 
 
-def _locally(rows: Rows, of_block: Callable[[Block], S], step: Callable[[str], None]) -> Iterable[S]:
+def _locally(rows: Rows, of_block: Callable[[Block], S], step: Step) -> Iterable[S]:
     for place in rows.places:
         yield of_block(rows.read(place))
-        step(f"{place.draws.stop} of {rows.chains[1]} rows")
+        step()
 
 
 def _by_dask(rows: Rows, of_block: Callable[[Block], S], what: str) -> S:
@@ -77,29 +77,29 @@ def _by_dask(rows: Rows, of_block: Callable[[Block], S], what: str) -> S:
     total = groups
     while len(total) > 1:
         total = [delayed(_sum_all)(total[i : i + GROUP]) for i in range(0, len(total), GROUP)]
-    with progress(what, len(groups)) as step:
+    with progress_bar(what, len(groups)) as step:
         return _on_threads(total[0], step) if client is None else _on_cluster(client, total[0], groups, step)
 
 
-def _on_threads(total: Any, step: Callable[[str], None]) -> Any:
+def _on_threads(total: Any, step: Step) -> Any:
     from dask.callbacks import Callback
 
     def finished(key, result, graph, state, worker) -> None:
         if str(key).startswith("_sum_all"):
-            step("")
+            step()
 
     with Callback(posttask=finished), one_thread():  # Dask's threads share the processors among themselves
         return total.compute(scheduler="threads")
 
 
-def _on_cluster(client: Any, total: Any, groups: Sequence[Any], step: Callable[[str], None]) -> Any:
+def _on_cluster(client: Any, total: Any, groups: Sequence[Any], step: Step) -> Any:
     from distributed import CancelledError, KilledWorker, as_completed
     from distributed.comm import CommClosedError
 
     try:
         last, *watched = client.compute([total, *groups])
         for future in as_completed(watched):
-            step("")
+            step()
             future.release()  # the sum that needs it keeps it
         return last.result()
     except (CancelledError, KilledWorker, CommClosedError, TimeoutError, OSError) as error:

@@ -1,40 +1,78 @@
-"""A progress bar on standard error, for people who wait: at a terminal, and only after two seconds."""
+"""A progress bar on standard error for people who wait: at a terminal, after a while, else nothing."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from threading import Timer
+from typing import TypeVar
+
+T = TypeVar("T")
+
+#: `step(count, word)`: so many more are done, and perhaps what comes next.
+Step = Callable[..., None]
 
 #: Seconds of patience: what is over sooner shows no bar.
 PATIENCE = 2.0
 
 
 @contextmanager
-def progress(what: str, total: int) -> Iterator[Callable[[str], None]]:
-    """A function to call after each of `total` steps, with a word on what comes next.
+def progress_bar(what: str, total: int, shown: bool | None = None) -> Iterator[Step]:
+    """A function to call as the work goes on; `shown` has the bar at once or never, not as patience and screen say.
 
-    >>> with progress("running models", 2) as step:
-    ...     step("cheap")
+    >>> with progress_bar("running models", 2) as step:
+    ...     step(1, "cheap")
     """
-    if not sys.stderr.isatty():
-        yield lambda word: None
+    if not (sys.stderr.isatty() if shown is None else shown):
+        yield _silent
         return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    # What a model prints stays where it is: the bar does not catch it.
-    console = Console(stderr=True, force_terminal=True)
-    bar = Progress(*columns, console=console, transient=True, redirect_stdout=False, redirect_stderr=False)
+    bar = _bar()
     task = bar.add_task(what, total=total)
-    timer = Timer(PATIENCE, bar.start)
+    timer = Timer(0.0 if shown else PATIENCE, bar.start)
     timer.daemon = True
     timer.start()
+
+    def step(count: int = 1, word: str = "") -> None:
+        bar.update(task, advance=count, description=f"{what}: {word}" if word else None)
+
     try:
-        yield lambda word: bar.update(task, advance=1, description=f"{what}: {word}")
+        yield step
     finally:
         timer.cancel()
         timer.join()
         bar.stop()
+
+
+def tracked(items: Iterable[T], total: int, what: str, size: Callable[[T], int] = lambda _: 1) -> Iterator[T]:
+    """The items one by one, with a bar counting their `size` up to `total`.
+
+    >>> list(tracked(range(3), 3, "counting"))
+    [0, 1, 2]
+    """
+    with progress_bar(what, total) as step:
+        for item in items:
+            yield item
+            step(size(item))
+
+
+def _silent(count: int = 1, word: str = "") -> None:
+    """Nobody watches."""
+
+
+def _bar():
+    from rich.console import Console  # takes a tenth of a second
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    times = TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn()
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), *times)
+    console = Console(stderr=True, force_terminal=True if sys.stderr.isatty() else None)
+    # What the work prints stays where it is: the bar does not catch it.
+    return Progress(*columns, console=console, transient=True, redirect_stdout=False, redirect_stderr=False)

@@ -19,7 +19,7 @@ from ..data import Task, Tasks, require
 from ..estimation import Estimate, estimate
 from ..inputs import Inputs
 from ..inputs.tables import warn_of_failures
-from ..runtime.progress import progress
+from .progress import progress
 from .store import Run, Store, open_store
 
 Model = Callable[..., Any]
