@@ -78,7 +78,7 @@ def test_inducing_points_serve_dask_arrays(small_machine, sample):
     given = {"kernel": "squared-exponential", "on_alarm": "ignore"}
     expected = vvcv.estimate(vvcv.Tasks.shared(*sample), "inducing", **given)
     found = vvcv.estimate(vvcv.Tasks.shared(*dask_arrays(named(sample), None)), "inducing", **given)
-    np.testing.assert_allclose(found.mean, expected.mean, rtol=1e-8)
+    assert (np.abs(found.mean - expected.mean) < 0.01 * expected.std_error + 1e-11).all()
     assert {words.removesuffix(", cross-fitted") for words in found.kernel} == {
         words.removesuffix(", cross-fitted") for words in expected.kernel
     }

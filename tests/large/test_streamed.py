@@ -38,9 +38,10 @@ def test_nothing_depends_on_where_blocks_begin(small_machine, chains, monkeypatc
     monkeypatch.setattr(normal_equations, "STRIP", 50)
     in_pieces = vvcv.compare(tasks, ["zv", "inducing"], **KERNEL)
     np.testing.assert_allclose(numbers(in_pieces["zv"]), numbers(whole["zv"]), rtol=1e-8, atol=1e-14)
-    # Residuals of a kernel fit are a millionth of the values here: of their last digits, rounding takes some.
-    np.testing.assert_allclose(in_pieces["inducing"].mean, whole["inducing"].mean, rtol=1e-8)
-    np.testing.assert_allclose(in_pieces["inducing"].std_error, whole["inducing"].std_error, rtol=0.02, atol=1e-11)
+    # Residuals of a kernel fit are a millionth of the values here, and rounding takes some of their digits.
+    apart = np.abs(in_pieces["inducing"].mean - whole["inducing"].mean)
+    assert (apart < 0.01 * whole["inducing"].std_error + 1e-11).all()
+    np.testing.assert_allclose(in_pieces["inducing"].std_error, whole["inducing"].std_error, rtol=0.01, atol=1e-11)
 
 
 def test_inducing_points_come_close_to_the_exact_fit_and_know_it(small_machine, sample, monkeypatch):

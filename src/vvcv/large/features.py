@@ -26,6 +26,9 @@ HIGHEST_DEGREE, MANY_MONOMIALS, MANY_PRODUCTS, MANY_COLUMNS = 4, 100, 500, 800
 #: Pilot rows for each column beside the kernel's.
 ROWS_PER_COLUMN = 4
 
+#: Rows are worked on in multiples of this: products of other shapes are compiled anew and rounded otherwise.
+WIDTH = 512
+
 #: A column is left out that lies in the span of those before it but for this part of its length.
 DEPENDENT = 1e-10
 
@@ -47,11 +50,14 @@ class Features:
     inverse: Float[np.ndarray, "q q"]
     stages: tuple[Stage, ...]
 
-    def raw(self, points: Float[np.ndarray, "n d"], scores: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n q"]:
-        """The columns as they are."""
+    def raw(self, points: Float[np.ndarray, "n d"], scores: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n+k q"]:
+        """The columns as they are, at a multiple of WIDTH rows: rows of zeros are added."""
+        n = len(points)
+        points, scores = _filled(points), _filled(scores)
         rows = self.polynomials.rows(points, scores)
         if self.inducing is not None:
             rows = np.vstack([rows, self.inducing.raw(points, scores).T])
+        rows[:, n:] = 0.0
         return rows.T
 
     @property
@@ -123,6 +129,12 @@ def _independent_polynomials(scaled: Coordinates, prepared: Prepared, pilot: Dis
     axes = 3 * d + count_features(d, degree) <= min(MANY_COLUMNS, n // ROWS_PER_COLUMN)
     every = Polynomials(scaled, whole, degree, axes)
     return replace(every, kept=_independent(weight * every.rows(pilot.points, pilot.scores).T))
+
+
+def _filled(rows: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n+k d"]:
+    """Rows up to the next multiple of WIDTH, the first one again and again."""
+    extra = -len(rows) % WIDTH
+    return np.concatenate([rows, np.repeat(rows[:1], extra, axis=0)]) if extra else rows
 
 
 def _degree(n: int, d: int) -> int:

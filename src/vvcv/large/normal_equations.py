@@ -50,7 +50,9 @@ class Summing:
 
     def _sums(self, strip: Block) -> NormalSums:
         raw = self.features.raw(strip.points, strip.scores)
-        return NormalSums(*gram_and_cross(raw, self.features.inverse, (strip.values - self.shift) / self.scale))
+        values = np.zeros((len(raw), strip.values.shape[1]))
+        values[: len(strip.values)] = (strip.values - self.shift) / self.scale
+        return NormalSums(*gram_and_cross(raw, self.features.inverse, values))
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,12 +70,12 @@ class Solution:
 
     def rotated(self, points: Float[np.ndarray, "n d"], scores: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n q"]:
         """u_i of some rows."""
-        return times_triangle(self.features.raw(points, scores), self.columns)
+        return times_triangle(self.features.raw(points, scores), self.columns)[: len(points)]
 
     def variate(self, points: Float[np.ndarray, "n d"], scores: Float[np.ndarray, "n d"], count: int, task: int):
         """The fit without its constant: every column but the first has mean zero under the target."""
         coefficients = self.columns[:, :count] @ self.coefficients[:count, task]
-        return self.features.raw(points, scores)[:, 1:] @ coefficients[1:]
+        return (self.features.raw(points, scores)[:, 1:] @ coefficients[1:])[: len(points)]
 
 
 def solve_normal_equations(rows: Rows, features: Features, shift: np.ndarray, scale: np.ndarray) -> Solution:
