@@ -149,9 +149,11 @@ def million_case(rows: int, method: str) -> dict:
     return measured(vvcv.Tasks.shared(*draws(60_000, rows)), EXACT, method)
 
 
-def coverage_case(rows: int, seed: int, method: str) -> dict:
-    """One replication at a smaller number of rows."""
-    return measured(vvcv.Tasks.shared(*draws(seed, rows)), EXACT, method)
+def coverage_case(rows: int, replications: int, method: str) -> dict:
+    """How many intervals hold the exact value, at a smaller number of rows."""
+    each = [measured(vvcv.Tasks.shared(*draws(80_000 + r, rows)), EXACT, method) for r in range(replications)]
+    inside, total = sum(found["inside_95"] for found in each), replications * len(EXACT)
+    return {"replications": replications, "inside": inside, "of": total, "share": inside / total}
 
 
 def dask_case(rows: int, workers: int, method: str) -> dict:
@@ -184,9 +186,7 @@ def run(case: str, rows: list[int], replications: int, method: str) -> list[dict
     if case == "inducing":
         return [{"rows": n, **in_new_process("inducing_case", n, m)} for n in rows for m in ("inducing", "cf")]
     if case == "coverage":
-        each = [in_new_process("coverage_case", n, 80_000 + r, method) for n in rows for r in range(replications)]
-        inside, total = sum(found["inside_95"] for found in each), len(each) * len(EXACT)
-        return [{"rows": rows, "replications": replications, "inside": inside, "of": total, "share": inside / total}]
+        return [{"rows": n, **in_new_process("coverage_case", n, replications, method)} for n in rows]
     if case == "dask":
         return [{"rows": n, **in_new_process("dask_case", n, w, method)} for n in rows for w in (1, 2)]
     return [{"rows": n, **in_new_process(f"{case}_case", n, method)} for n in rows]
