@@ -130,7 +130,5 @@ release-check: $(STAMP) ## install the wheel in bare environments, oldest and ne
 	$(BIN)/python tools/release_check.py $(strip $(RELEASE_PYTHONS))
 
 clean: ## remove the virtual environment and everything generated
-	rm -rf $(VENV) $(SAMPLERS) $(NEWEST) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
-	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
-	rm -rf $(VENV) $(SAMPLERS) $(DOCS) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(SAMPLERS) $(NEWEST) $(DOCS) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find src tests benchmarks docs -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
+from .lazy import LazyArray, lazy_columns, lazy_rows, shape_of, stays_lazy
 from .validation import finite_array, require
 
 
@@ -22,7 +23,8 @@ class Task:
     """One expectation E[f(x)]: points, scores of the target at the points, and values of f there.
 
     Points and scores are `(n, d)`, or `(chain, draw, d)` for Markov chains, with values `(n,)` or `(chain, draw)`; for
-    d = 1 plain vectors `(n,)` will do.
+    d = 1 plain vectors `(n,)` will do. Dask arrays, memory maps, zarr, and xarray over them, with more rows than an
+    exact fit could take, stay where they are, and `estimate` reads them block by block.
 
     >>> import numpy as np
     >>> x = np.linspace(-1, 1, 5)
@@ -38,12 +40,15 @@ class Task:
 
     def __post_init__(self) -> None:
         label = "" if self.name is None else f" of task {self.name!r}"
+        if stays_lazy(self.points, self.scores, self.values):
+            self._stay_lazy(label)
+            return
         points = finite_array(self.points, f"points{label}")
         scores = finite_array(self.scores, f"scores{label}")
         values = finite_array(self.values, f"values{label}")
         points = points[:, None] if points.ndim == 1 else points
         scores = scores[:, None] if scores.ndim == 1 else scores
-        _check_shapes(points, scores, values, label)
+        _check_shapes(points.shape, scores.shape, values.shape, label)
         chains = points.shape[:2] if points.ndim == 3 else None
         object.__setattr__(self, "points", points.reshape(-1, points.shape[-1]))
         object.__setattr__(self, "scores", scores.reshape(-1, points.shape[-1]))
@@ -51,6 +56,22 @@ class Task:
         object.__setattr__(self, "chains", chains)
         for array in (self.points, self.scores, self.values):
             array.flags.writeable = False
+
+    def _stay_lazy(self, label: str) -> None:
+        """Check the shapes, and leave the arrays where they are."""
+        shapes = [shape_of(array) for array in (self.points, self.scores, self.values)]
+        points, scores = ((*shape, 1) if len(shape) == 1 else shape for shape in shapes[:2])
+        _check_shapes(points, scores, shapes[2], label)
+        leading, tail = points[:-1], points[-1:]
+        object.__setattr__(self, "points", lazy_rows(self.points, f"points{label}", leading, tail))
+        object.__setattr__(self, "scores", lazy_rows(self.scores, f"scores{label}", leading, tail))
+        object.__setattr__(self, "values", lazy_rows(self.values, f"values{label}", leading))
+        object.__setattr__(self, "chains", leading if len(leading) == 2 else None)
+
+    @property
+    def is_lazy(self) -> bool:
+        """Whether the rows are read block by block, from where they are."""
+        return isinstance(self.points, LazyArray)
 
     @property
     def size(self) -> int:
@@ -103,23 +124,30 @@ class Tasks(Sequence[Task]):
     @classmethod
     def shared(cls, points: Any, scores: Any, values: Any, names: Sequence[str] | None = None) -> Tasks:
         """Many integrands on one sample: values `(n, T)`, or `(chain, draw, T)` with points `(chain, draw, d)`."""
-        values = finite_array(values, "values")
-        points, scores = finite_array(points, "points"), finite_array(scores, "scores")
-        one_column = values.ndim == max(points.ndim - 1, 1)
-        values = values[..., None] if one_column else values
-        require(
-            values.ndim in (2, 3) and values.shape[-1] > 0,
-            f"values of shared tasks must have shape (n, T) or (chain, draw, T) with T of at least 1, "
-            f"but have shape {values.shape}. Put one column per integrand.",
-        )
-        count = values.shape[-1]
+        if stays_lazy(points, scores, values):
+            shape = shape_of(points)
+            leading, tail = (shape[:-1], shape[-1:]) if len(shape) > 1 else (shape, (1,))
+            columns: list[Any] = lazy_columns(values, leading)
+            if shape_of(scores) == shape:  # each opened once for all tasks; if not, Task says what is wrong
+                points, scores = lazy_rows(points, "points", leading, tail), lazy_rows(scores, "scores", leading, tail)
+        else:
+            values = finite_array(values, "values")
+            points, scores = finite_array(points, "points"), finite_array(scores, "scores")
+            values = values[..., None] if values.ndim == max(points.ndim - 1, 1) else values
+            require(
+                values.ndim in (2, 3) and values.shape[-1] > 0,
+                f"values of shared tasks must have shape (n, T) or (chain, draw, T) with T of at least 1, "
+                f"but have shape {values.shape}. Put one column per integrand.",
+            )
+            columns = [values[..., t] for t in range(values.shape[-1])]
+        count = len(columns)
         if names is None:
             names = [f"task {t + 1}" for t in range(count)]
         require(
             len(names) == count,
             f"names must hold one name per column of values, but there are {len(names)} names for {count} columns.",
         )
-        return cls([Task(points, scores, values[..., t], name=str(names[t])) for t in range(count)])
+        return cls([Task(points, scores, column, name=str(name)) for column, name in zip(columns, names, strict=True)])
 
     def __len__(self) -> int:
         return len(self._tasks)
@@ -152,10 +180,7 @@ class Tasks(Sequence[Task]):
         """Whether several tasks have the very same points and scores (design of one sample, many integrands)."""
         first = self._tasks[0]
         return len(self) > 1 and all(
-            task.points.shape == first.points.shape
-            and np.array_equal(task.points, first.points)
-            and np.array_equal(task.scores, first.scores)
-            for task in self._tasks[1:]
+            _same(task.points, first.points) and _same(task.scores, first.scores) for task in self._tasks[1:]
         )
 
     @cached_property
@@ -179,25 +204,39 @@ class Tasks(Sequence[Task]):
         return np.repeat(np.arange(len(self)), self.sizes)
 
 
-def as_tasks(tasks: Tasks | Task | Sequence[Task]) -> Tasks:
-    """Accept one task, a list of tasks, or Tasks."""
-    return tasks if isinstance(tasks, Tasks) else Tasks(tasks)
-
-
-def _check_shapes(points: np.ndarray, scores: np.ndarray, values: np.ndarray, label: str) -> None:
+def as_tasks(tasks: Tasks | Task | Sequence[Task], lazy: bool = False) -> Tasks:
+    """Accept one task, a list of tasks, or Tasks; with `lazy`, also those whose rows are not in memory."""
+    tasks = tasks if isinstance(tasks, Tasks) else Tasks(tasks)
+    waiting = [name for task, name in zip(tasks, tasks.names, strict=True) if task.is_lazy]
     require(
-        points.ndim in (2, 3) and 0 not in points.shape,
+        lazy or not waiting,
+        f"Only `estimate` reads rows block by block, but tasks {waiting} are not in memory. Pass some of their rows as "
+        "NumPy arrays, or all of them if they fit.",
+    )
+    return tasks
+
+
+def _same(left: Any, right: Any) -> bool:
+    """Whether two arrays are equal; of those that are not read, whether they are one."""
+    if isinstance(left, LazyArray) or isinstance(right, LazyArray):
+        return isinstance(left, LazyArray) and left.is_same(right)
+    return left.shape == right.shape and np.array_equal(left, right)
+
+
+def _check_shapes(points: tuple[int, ...], scores: tuple[int, ...], values: tuple[int, ...], label: str) -> None:
+    require(
+        len(points) in (2, 3) and 0 not in points,
         f"points{label} must have shape (n, d) or (chain, draw, d) with at least one point and one dimension, but have "
-        f"shape {points.shape}. Reshape them.",
+        f"shape {points}. Reshape them.",
     )
     require(
-        scores.shape == points.shape,
+        scores == points,
         f"scores{label} must have the shape of the points, one gradient per point, but scores have shape "
-        f"{scores.shape} and points {points.shape}.",
+        f"{scores} and points {points}.",
     )
-    leading = points.shape[:-1]
+    leading = points[:-1]
     require(
-        values.shape in (leading, (*leading, 1)),
-        f"values{label} must hold one number per point, shape {leading}, but have shape {values.shape}. "
+        values in (leading, (*leading, 1)),
+        f"values{label} must hold one number per point, shape {leading}, but have shape {values}. "
         "For several integrands on one sample use Tasks.shared.",
     )

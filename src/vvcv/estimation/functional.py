@@ -18,7 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from ..data import Tasks, require
+from ..data import Tasks, as_tasks, require
 from ..data.derived import derived
 from ..report import printable, with_error
 from ..report.table import gain as gain_words
@@ -110,7 +110,7 @@ def functional(source: Estimate | Tasks, g: Callable[[Any], Any] | str, *names: 
 
 def with_products(tasks: Tasks, needed: dict[str, tuple[str, str]]) -> Tasks:
     """The tasks and the products that are needed of them, `name -> (factor, factor)`, unless they are there."""
-    tasks = tasks if isinstance(tasks, Tasks) else Tasks(tasks)
+    tasks = as_tasks(tasks, lazy=not needed)
     added = []
     for name, (first, second) in needed.items():
         if name not in tasks.names:
@@ -121,8 +121,10 @@ def with_products(tasks: Tasks, needed: dict[str, tuple[str, str]]) -> Tasks:
                 "own. Evaluate both on the same points.",
             )
             added.append(derived(a, a.values * b.values, name))
+    if not added:
+        return tasks
     named = [derived(task, task.values, name) for task, name in zip(tasks, tasks.names, strict=True)]
-    return Tasks([*named, *added]) if added else tasks
+    return Tasks([*named, *added])
 
 
 def common(kind: str, names: Sequence[str]) -> tuple[Callable[[Any], Any], dict[str, tuple[str, str]]]:

@@ -29,17 +29,18 @@ from ..runtime.memory import bytes_needed, largest_system
 from ..runtime.progress import announce
 from ..runtime.threads import SMALL_SYSTEM
 from ..tuning.attempts import those_that_work
-from .weights import Answer, combine, contradiction
+from .describe import describe
+from .diagnosis import Diagnosis
+from .streamed import Streamed
+from .weights import ROUNDING, Answer, Witness, combine, no_variate, with_witness
 
-#: Rungs of the ladder, from simple to rich.
+#: Rungs of the ladder, from simple to rich, and those that solve for all rows exactly.
 METHODS = tuple(RUNGS)
+EXACT_METHODS = METHODS[:-1]
 
 #: Rows up to which `auto` asks every rung. Beyond, kernels have polynomial parts of their own, which cost nothing more,
 #: and one set of parameters serves all integrands on the same points.
 MODEST_ROWS = 600
-
-#: No mean is known better than sums of numbers of its size are rounded, even where a fit leaves nothing.
-ROUNDING = 16 * np.finfo(float).eps
 
 #: Why a task keeps its plain average.
 SEPARATE_GROUPS = "plain average: the points lie in separate groups, whose weights no control variate can see"
@@ -54,9 +55,15 @@ class Ladder:
 
     def __init__(self, prepared: Prepared, options: Options) -> None:
         self.prepared = prepared
+        self.tasks = prepared.tasks
         self.fits = KernelFits(prepared, options)
         self._finished: list[list[list[Answer]]] = []
         self._joined = False
+        self._streamed = Streamed(prepared.tasks, options)
+
+    def diagnosis(self) -> Diagnosis:
+        """What is found in the data before any fit."""
+        return Diagnosis.of(self.tasks)
 
     def candidates(self, method: str) -> list[list[Answer]]:
         """What one rung offers for each task: nothing where it cannot serve it (too few points)."""
@@ -64,6 +71,8 @@ class Ladder:
             return [[answer] for answer in self.plain]
         if method == "zv":
             return self._polynomials
+        if method == "inducing":
+            return self._streamed.candidates(method)
         with limited(time_left() - self._seconds_to_solve(method)):
             fits = self.fits.of(method)
         return [self._solved(method, fits.get(t, []), t) for t in range(len(self.prepared.tasks))]
@@ -107,8 +116,8 @@ class Ladder:
             return METHODS[:4] if modest else METHODS[:3]
         rows = self.fits.rows("vv", self.fits.eligible[0])
         if self.fits.pooled:
-            return METHODS if rows <= MODEST_ROWS else ("mc", "zv", "vv")
-        return METHODS if rows <= MODEST_ROWS else ("mc", "zv", "cf", "vv")
+            return EXACT_METHODS if rows <= MODEST_ROWS else ("mc", "zv", "vv")
+        return EXACT_METHODS if rows <= MODEST_ROWS else ("mc", "zv", "cf", "vv")
 
     def _in_groups(self, task: int) -> Answer:
         return replace(self.plain[task], description=SEPARATE_GROUPS)
@@ -131,7 +140,7 @@ class Ladder:
             return (
                 f"method {method!r} must factorise a matrix of {rows} rows for task {name!r}, which takes "
                 f"{bytes_needed(rows) / 1e9:.0f} GB; this machine has room for {largest_system()} rows. "
-                "Thin the sample, or use method 'zv' or 'auto'."
+                "Thin the sample, or use method 'inducing' or 'auto'."
             )
         if n >= FEWEST_POINTS and method in ("cf", "vv"):
             return (
@@ -153,6 +162,14 @@ class Ladder:
             result[np.ix_(fit.members, fit.members)] = fit.task_correlation
         return result
 
+    def error_correlation(self, chosen: Sequence[Answer]) -> None:
+        """Of errors on shared points: worked out when asked for, since the rows are in memory."""
+
+    @property
+    def std_dev(self) -> Float[np.ndarray, " T"]:
+        """Standard deviations of the values."""
+        return np.array([np.std(task.values, ddof=1) for task in self.tasks])
+
     @cached_property
     def plain(self) -> list[Answer]:
         """Plain averages."""
@@ -162,7 +179,7 @@ class Ladder:
             left_out = self.prepared.scale[t] * task.size / max(task.size - 1, 1)
             merit = float(merit_of(np.array(error), np.array(left_out)))
             freedom = max(effective_size(task.values, task.chains) - 1, 1.0)
-            answers.append(Answer("mc", mean, error, merit, freedom, _zero, "plain average", error, error))
+            answers.append(Answer("mc", mean, error, merit, freedom, no_variate, "plain average", error, error))
         return answers
 
     @cached_property
@@ -210,7 +227,7 @@ class Ladder:
             float(fit.merits[member]),
             fit.freedom,
             lambda points, scores: fit.variate(points, scores, member),
-            _describe(fit),
+            describe(fit),
             float(fit.model_error[member]),
         )
         return self._with_witness(answer, task, fit.left_out(member), fit.move(member))
@@ -218,11 +235,9 @@ class Ladder:
     def _with_witness(
         self, answer: Answer, task: int, left_out: Float[np.ndarray, " n"], move: Float[np.ndarray, " n"]
     ) -> list[Answer]:
-        """A fit's answer, and that of its witness, the average of what the variate leaves of values it has not seen.
+        """A fit's answer, and that of its witness.
 
         With value i left out the mean is that of all less `move_i`, and value i is off its prediction by `left_out_i`.
-        The witness has no bias (rows being independent), and its error is a plain average's. It is never surer than the
-        fit, but an answer that is many of its errors away from it is wrong.
         """
         rows, multiplicity = self.prepared.tasks[task], self.prepared.distinct[task].multiplicity
         rounding = ROUNDING * float(np.abs(self.prepared.shift[task]) + self.prepared.scale[task])
@@ -232,34 +247,10 @@ class Ladder:
         size = effective_size(residuals, rows.chains) if rows.chains else float(len(left_out))
         error = float(np.std(residuals) / np.sqrt(size))
         mean = answer.mean + float(np.average(left_out - move, weights=multiplicity))
-        price = contradiction(answer.mean, mean, error, max(size - 1, 1.0), skewness(residuals))
-        surest = max(error, answer.std_error)
-        merit = float(merit_of(np.array(surest), np.sqrt(np.mean(residuals**2))))
-        witness = replace(
-            answer,
-            mean=mean,
-            std_error=surest,
-            merit=merit,
-            freedom=max(size - 1, 1.0),
-            description=f"{answer.description}, cross-fitted",
-            cross_fitted_error=error,
-        )
-        return [replace(answer, merit=answer.merit + price, cross_fitted_error=error), witness]
+        left = Witness(mean, error, size, skewness(residuals), np.sqrt(np.mean(residuals**2)))
+        return with_witness(answer, left)
 
     def _in_order(self, task: int, numbers: Float[np.ndarray, " n"]) -> Float[np.ndarray, " N"]:
         """Numbers of distinct rows shared out to the rows given, in their order."""
         distinct = self.prepared.distinct[task]
         return (numbers / distinct.multiplicity)[distinct.row]
-
-
-def _describe(fit: KernelFit | OneFunctionFit) -> str:
-    shape = ("all axes alike", "a weight for each axis", "a weight and lengthscale for each axis")[fit.found.level]
-    polynomial = f" + polynomial of degree {fit.degree}" if fit.degree else ""
-    parts = " + polynomial parts" if fit.found.model.log_parts.size else ""
-    family = fit.found.family if isinstance(fit.found.family, str) else type(fit.found.family).__name__
-    one_function = ", tasks taken as one function" if isinstance(fit, OneFunctionFit) else ""
-    return f"{family}, {shape}, {fit.found.system} axes{parts}{polynomial}{one_function}"
-
-
-def _zero(points: Float[np.ndarray, "k d"], scores: Float[np.ndarray, "k d"]) -> Float[np.ndarray, " k"]:
-    return np.zeros(len(points))

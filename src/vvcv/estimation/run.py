@@ -23,10 +23,13 @@ from ..tuning.interrupt import interruptible
 from ..tuning.starts import CANDIDATES, FAMILIES
 from .control_variate import ControlVariate
 from .diagnosis import Diagnosis, OnAlarm
-from .ladder import METHODS, Ladder, RefusedError
+from .ladder import EXACT_METHODS, METHODS, Ladder, RefusedError
+from .large_ladder import LargeLadder, too_large
 from .numbers import MonteCarlo, Promise
 from .result import Estimate
 from .weights import Answer, combine, weigh
+
+AnyLadder = Ladder | LargeLadder
 
 #: Evaluations of the objective in an estimate of middling size, for the bar; some take half as many, some twice.
 EVALUATIONS = 600
@@ -50,10 +53,12 @@ def estimate(
 ) -> Estimate:
     """Estimate the expectations of all tasks by control variates (paper, eq. 8 solved exactly), with error bars.
 
-    `method` names a rung ("mc", "zv", "cf", "secf", "vv", "vv-secf"), or "auto" weighs all rungs for each task by
-    their standard errors and by how well they predict values they have not seen. `kernel` names one
-    family or several, or is a kernel of your own: any JAX function k(x, y) of standardised coordinates, whose
-    parameters are tuned if it is a module. By default the data choose.
+    `method` names a rung ("mc", "zv", "cf", "secf", "vv", "vv-secf", "inducing"), or "auto" weighs all rungs for each
+    task by their standard errors and by how well they predict values they have not seen. Samples too large for an exact
+    fit, in memory or not (Dask, zarr, memory maps), are read block by block: "mc", "zv" and "inducing" serve them.
+
+    `kernel` names one family or several, or is a kernel of your own: any JAX function k(x, y) of standardised
+    coordinates, whose parameters are tuned if it is a module. By default the data choose.
 
     The data are checked before any fit (`vvcv.check`; `check=False` leaves it out). Alarms are a Python warning,
     `vvcv.AlarmWarning`, and stand under the table; `on_alarm="raise"` makes them an error, "ignore" drops the warning.
@@ -77,7 +82,7 @@ def estimate(
 @float64
 def compare(
     tasks: Tasks | Task | Sequence[Task],
-    methods: Sequence[str] = METHODS,
+    methods: Sequence[str] = EXACT_METHODS,
     *,
     kernel: KernelChoice = None,
     criterion: Criterion = "reml",
@@ -98,7 +103,7 @@ def compare(
     >>> sorted(compare(Task(x, -x, x[:, 0] ** 2), ["mc", "zv"]))
     ['mc', 'zv']
     """
-    tasks = as_tasks(tasks)
+    tasks = as_tasks(tasks, lazy=True)
     for method in methods:
         require(
             method in (*METHODS, "auto"),
@@ -110,13 +115,15 @@ def compare(
             f"A task needs at least two points for an error bar, but task {name!r} has {task.size}. Add points.",
         )
     require(on_alarm in get_args(OnAlarm), f"on_alarm must be one of {list(get_args(OnAlarm))}, but is {on_alarm!r}.")
-    ladder = Ladder(Prepared.of(tasks), _options(kernel, criterion, order))
+    options = _options(kernel, criterion, order)
+    large = any(too_large(tasks))
+    ladder: AnyLadder = LargeLadder(tasks, options) if large else Ladder(Prepared.of(tasks), options)
     require(on_interrupt in ("raise", "best"), f"on_interrupt must be 'raise' or 'best', but is {on_interrupt!r}.")
     require(refused in ("raise", "skip"), f"refused must be 'raise' or 'skip', but is {refused!r}.")
     require(seconds is None or seconds > 0, f"seconds must be a positive time, but is {seconds!r}.")
     with limited(np.inf if seconds is None else seconds), placed(device):
         with interruptible(keep_best=on_interrupt == "best") as interruption:
-            diagnosis = interruption.attend(partial(Diagnosis.of, tasks), Diagnosis) if check else Diagnosis()
+            diagnosis = interruption.attend(ladder.diagnosis, Diagnosis) if check else Diagnosis()
             diagnosis.announce(tasks, on_alarm)
             estimates = interruption.attend(
                 partial(_climb_all, ladder, methods, refused, progress), partial(_best_so_far, ladder, methods)
@@ -124,8 +131,8 @@ def compare(
         return diagnosis.attached(estimates, stopped=interruption.stopped_early, late=time_left() <= 0)
 
 
-def _climb_all(ladder: Ladder, methods: Sequence[str], refused: str, progress: bool | None) -> dict[str, Estimate]:
-    sizes, shared = ladder.prepared.tasks.sizes, ladder.prepared.tasks.share_points
+def _climb_all(ladder: AnyLadder, methods: Sequence[str], refused: str, progress: bool | None) -> dict[str, Estimate]:
+    sizes, shared = ladder.tasks.sizes, ladder.tasks.share_points
     with (
         threads_for(max(sizes) if shared else sum(sizes)),
         without_warnings(),
@@ -142,20 +149,20 @@ def _climb_all(ladder: Ladder, methods: Sequence[str], refused: str, progress: b
         return estimates
 
 
-def _best_so_far(ladder: Ladder, methods: Sequence[str]) -> dict[str, Estimate] | None:
+def _best_so_far(ladder: AnyLadder, methods: Sequence[str]) -> dict[str, Estimate] | None:
     """The estimate from the rungs that are finished, where all were asked for, and so the plain averages are known."""
     offered = ladder.so_far() if tuple(methods) == ("auto",) else []
     return {"auto": _estimate(ladder, "auto", offered, 0.0)} if offered and all(offered) else None
 
 
-def _climb(ladder: Ladder, method: str) -> Estimate:
+def _climb(ladder: AnyLadder, method: str) -> Estimate:
     started = time.perf_counter()
     offered = ladder.automatic() if method == "auto" else [[answer] for answer in ladder.required(method)]
     return _estimate(ladder, method, offered, started)
 
 
-def _estimate(ladder: Ladder, method: str, offered: list[list[Answer]], started: float) -> Estimate:
-    tasks, plain = ladder.prepared.tasks, ladder.plain
+def _estimate(ladder: AnyLadder, method: str, offered: list[list[Answer]], started: float) -> Estimate:
+    tasks, plain = ladder.tasks, ladder.plain
     chosen = [combine(answers) for answers in offered]
     return Estimate(
         names=tasks.names,
@@ -168,7 +175,7 @@ def _estimate(ladder: Ladder, method: str, offered: list[list[Answer]], started:
         monte_carlo=MonteCarlo(
             np.array([a.mean for a in plain]),
             np.array([a.std_error for a in plain]),
-            np.array([np.std(task.values, ddof=1) for task in tasks]),
+            ladder.std_dev,
         ),
         task_correlation=ladder.task_correlation(method),
         kernel=tuple(answer.description for answer in chosen),
@@ -178,7 +185,8 @@ def _estimate(ladder: Ladder, method: str, offered: list[list[Answer]], started:
         freedom=np.array([answer.freedom for answer in chosen]),
         promises=tuple(_promises(answers) for answers in offered),
         control_variate=ControlVariate(tasks.names, chosen, tasks.dimension),
-        tasks=tasks,
+        tasks=None if any(task.is_lazy for task in tasks) else tasks,
+        error_correlation=ladder.error_correlation(chosen),
     )
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from jaxtyping import Float
 
 from ..checks.mixing import effective_draws, r_hat
-from ..data import Task, Tasks, require
+from ..data import Task, Tasks, as_tasks, require
 from ..data.chains import effective_sizes
 from ..data.derived import derived
 from .diagnosis import Diagnosis, OnAlarm
@@ -86,10 +86,9 @@ def summary(
 
 def as_source(source: Any) -> Tasks:
     """Tasks, from tasks or from an object that a sampler returned."""
-    if isinstance(source, Tasks):
-        return source
-    if isinstance(source, Task) or (isinstance(source, list | tuple) and source and isinstance(source[0], Task)):
-        return Tasks(source)
+    many = isinstance(source, list | tuple) and source and isinstance(source[0], Task)
+    if isinstance(source, Tasks | Task) or many:
+        return as_tasks(source)
     found = (ADAPTERS.get((kind.__module__.partition(".")[0], kind.__name__)) for kind in type(source).__mro__)
     adapter = getattr(import_module("vvcv"), next((name for name in found if name), ""), None)
     if adapter is None:

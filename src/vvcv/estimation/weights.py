@@ -13,9 +13,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import hypot
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float
+
+from ..linear_system.merit import merit_of
 
 Variate = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
@@ -32,6 +35,9 @@ UNREMARKABLE = 4.0
 #: What a squared distance beyond that costs in the merit: enough to doubt a sharp answer, too little to refuse one
 #: because the sample has missed a tail.
 PRICE = 0.125
+
+#: No mean is known better than sums of numbers of its size are rounded, even where a fit leaves nothing.
+ROUNDING = 16 * np.finfo(float).eps
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +58,43 @@ class Answer:
     model_error: float = np.nan
     cross_fitted_error: float = np.nan
     weight: float = 1.0
+
+
+class Witness(NamedTuple):
+    """The average of what a variate leaves of values it has not seen, its error, and of the residuals the effective
+    number, skewness and root mean square."""
+
+    mean: float
+    error: float
+    size: float
+    skewness: float
+    left_out: float
+
+
+def with_witness(answer: Answer, left: Witness) -> list[Answer]:
+    """A fit's answer, and that of its witness.
+
+    The witness has no bias (rows being independent), and its error is a plain average's. It is never surer than the
+    fit, but an answer that is many of its errors away from it is wrong.
+    """
+    freedom = max(left.size - 1, 1.0)
+    price = contradiction(answer.mean, left.mean, left.error, freedom, left.skewness)
+    surest = max(left.error, answer.std_error)
+    witness = replace(
+        answer,
+        mean=left.mean,
+        std_error=surest,
+        merit=float(merit_of(np.array(surest), np.array(left.left_out))),
+        freedom=freedom,
+        description=f"{answer.description}, cross-fitted",
+        cross_fitted_error=left.error,
+    )
+    return [replace(answer, merit=answer.merit + price, cross_fitted_error=left.error), witness]
+
+
+def no_variate(points: Float[np.ndarray, "k d"], scores: Float[np.ndarray, "k d"]) -> Float[np.ndarray, " k"]:
+    """The variate of a plain average."""
+    return np.zeros(len(points))
 
 
 def contradiction(mean: float, witness: float, error: float, freedom: float, skewness: float = 0.0) -> float:

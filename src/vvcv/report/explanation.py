@@ -15,6 +15,7 @@ RUNGS = {
     "secf": "kernel + polynomial",
     "vv": "kernel for all tasks together",
     "vv-secf": "kernel for all tasks together + polynomial",
+    "inducing": "kernel on inducing points + polynomial",
 }
 
 #: A weight from which on a method is said to have been taken alone.

@@ -83,10 +83,11 @@ class Ridge:
         square = np.sum(self.scores**2, axis=1)
         drift = np.sum(self.points * self.scores, axis=1)
         products = self.points.shape[1] + 2 * drift + square * np.sum(self.points**2, axis=1)
-        along = [np.sum(self._along_axes(k) ** 2, axis=1) for k in (1, 2, 3)]
+        along = [np.sum(self.along_axes(k) ** 2, axis=1) for k in (1, 2, 3)]
         return [square, *along, products]
 
-    def _along_axes(self, k: int) -> Float[np.ndarray, "n d"]:
+    def along_axes(self, k: int) -> Float[np.ndarray, "n d"]:
+        """The features f_kj of every axis j."""
         a = self.axes
         h, slope = {1: (a, 1.0), 2: (a**2 - 1, 2 * a), 3: (a**3 - 3 * a, 3 * a**2 - 3)}[k]
         return slope + h * self.axis_scores
@@ -106,7 +107,7 @@ def _products(left: Ridge, right: Ridge) -> np.ndarray:
 
 
 def _axis(k: int) -> Block:
-    return lambda left, right: left._along_axes(k) @ right._along_axes(k).T
+    return lambda left, right: left.along_axes(k) @ right.along_axes(k).T
 
 
 _BLOCKS: tuple[Block, ...] = (_linear, _axis(1), _axis(2), _axis(3), _products)

@@ -1,0 +1,154 @@
+"""Arrays that stay where they are until rows of them are read: memory maps, zarr, HDF5, xarray over them, Dask.
+
+Leading axes are (chain, draw), or (1, n) for independent rows; a block is a rectangle of these. Nothing here imports
+the packages whose arrays it knows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+
+from ..runtime.memory import largest_system
+from .validation import NUMERIC_KINDS, require
+
+#: Packages whose arrays are read by slices.
+SLICED = ("zarr", "h5py")
+
+
+@dataclass(frozen=True, eq=False)
+class LazyArray:
+    """Points `(n, d)` or values `(n,)` of a task, one column of a larger array where `column` says so.
+
+    >>> x = LazyArray(np.arange(12.0).reshape(2, 3, 2), leading=(2, 3), tail=(2,))
+    >>> x.shape, x.read(slice(1, 2), slice(0, 2)).tolist()
+    ((6, 2), [[[6.0, 7.0], [8.0, 9.0]]])
+    """
+
+    source: Any
+    leading: tuple[int, ...]
+    tail: tuple[int, ...] = ()
+    column: int | None = None
+
+    @property
+    def chains(self) -> tuple[int, int]:
+        """Number of chains and of draws in each: one chain, where there are none."""
+        return (self.leading[0], self.leading[1]) if len(self.leading) == 2 else (1, self.leading[0])
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape as of rows one after the other, chain by chain."""
+        return (self.chains[0] * self.chains[1], *self.tail)
+
+    @property
+    def is_dask(self) -> bool:
+        """Whether a Dask scheduler reads it."""
+        return _root(self.source) == "dask"
+
+    def read(self, chains: slice, draws: slice) -> Float[np.ndarray, "c k *tail"]:
+        """Some draws of some chains, in memory."""
+        block = self.source[chains, draws] if len(self.leading) == 2 else self.source[draws]
+        return self.of_block(np.asarray(block), (chains.stop - chains.start, draws.stop - draws.start))
+
+    def of_block(self, block: np.ndarray, rows: tuple[int, int]) -> Float[np.ndarray, "c k *tail"]:
+        """A block of the source, as it came, in the shape of these rows: the column, and d = 1 as an axis."""
+        block = block if self.column is None else block[..., self.column]
+        return np.asarray(block, dtype=float).reshape(*rows, *self.tail)
+
+    def is_same(self, other: Any) -> bool:
+        """Whether both are the very same array."""
+        same = isinstance(other, LazyArray) and _identity(other.source) is _identity(self.source)
+        return same and other.column == self.column
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        whole = np.concatenate([self.read(slice(c, c + 1), slice(0, self.chains[1])) for c in range(self.chains[0])])
+        return whole.reshape(self.shape).astype(dtype or float)
+
+
+def is_lazy(value: Any) -> bool:
+    """Whether an array is read when asked for, and so need not fit into memory.
+
+    >>> is_lazy(np.zeros(3)), is_lazy([1.0])
+    (False, False)
+    """
+    if isinstance(value, LazyArray | np.memmap) or _root(value) == "dask" and hasattr(value, "chunks"):
+        return True
+    if _root(value) == "xarray" and hasattr(value, "variable"):
+        # No public name tells whether a variable over a file was loaded.
+        return value.chunks is not None or not getattr(value.variable, "_in_memory", True)
+    return _root(value) in SLICED and hasattr(value, "shape")
+
+
+def shape_of(value: Any) -> tuple[int, ...]:
+    """The shape of anything that can be an array, without reading it; chains and all for a lazy one."""
+    if isinstance(value, LazyArray):
+        return (*value.leading, *value.tail)
+    return tuple(value.shape) if is_lazy(value) else np.shape(value)
+
+
+def stays_lazy(*arrays: Any) -> bool:
+    """Whether rows are to be read block by block: those of an array not in memory, too many for an exact fit."""
+    if not any(map(is_lazy, arrays)):
+        return False
+    shape = shape_of(arrays[0])
+    require(
+        not any(isinstance(n, float) and np.isnan(n) for n in shape),
+        f"Rows must be counted before they are read, but the Dask array's shape is {shape}. Call "
+        "compute_chunk_sizes() on it first.",
+    )
+    return int(np.prod(shape[:-1] if len(shape) > 1 else shape)) > largest_system()
+
+
+def lazy_rows(value: Any, what: str, leading: tuple[int, ...], tail: tuple[int, ...] = ()) -> LazyArray:
+    """An array of rows as a lazy one."""
+    if isinstance(value, LazyArray):
+        return value
+    source = _opened(value)
+    require(
+        np.dtype(source.dtype).kind in NUMERIC_KINDS,
+        f"{what} must be real numbers, but the array has dtype {source.dtype}. Convert it first.",
+    )
+    return LazyArray(source, leading, tail)
+
+
+def lazy_columns(values: Any, leading: tuple[int, ...]) -> list[LazyArray]:
+    """The columns of values `(n, T)` or `(chain, draw, T)`, each an array of its own, none of them read."""
+    source = _opened(values)
+    if source.ndim == len(leading):
+        return [lazy_rows(source, "values", leading)]
+    require(
+        tuple(source.shape[:-1]) == leading and source.shape[-1] > 0,
+        f"values of shared tasks must have shape {(*leading, 'T')} with T of at least 1, but have shape "
+        f"{tuple(source.shape)}. Put one column per integrand.",
+    )
+    return [LazyArray(source, leading, (), column) for column in range(source.shape[-1])]
+
+
+def _opened(value: Any) -> Any:
+    """What is sliced: of an xarray variable over Dask the Dask array, others as they are."""
+    if _root(value) == "xarray":
+        return value.data if value.chunks is not None else _Sliced(value.variable)
+    return value if hasattr(value, "shape") and hasattr(value, "dtype") else np.asarray(value)
+
+
+class _Sliced:
+    """An xarray variable over a file, of which slices are read and nothing is kept."""
+
+    def __init__(self, variable: Any) -> None:
+        self.variable = variable
+        self.shape, self.dtype, self.ndim = variable.shape, variable.dtype, variable.ndim
+        self.chunks = variable.encoding.get("chunks")
+
+    def __getitem__(self, index: Any) -> np.ndarray:
+        return self.variable[index].values
+
+
+def _identity(source: Any) -> Any:
+    return source.variable if isinstance(source, _Sliced) else source
+
+
+def _root(value: Any) -> str:
+    return type(value).__module__.split(".")[0]

@@ -1,0 +1,121 @@
+"""The ladder where some samples have more rows than an exact fit can take: those are read block by block."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from jaxtyping import Float
+
+from ..candidates.kernel import Options
+from ..candidates.rungs import FEWEST_POINTS
+from ..data import Prepared, Task, Tasks, in_separate_groups
+from ..runtime.memory import bytes_needed, largest_system
+from .diagnosis import Diagnosis
+from .ladder import SEPARATE_GROUPS, Ladder, RefusedError
+from .streamed import STREAMED, Streamed
+from .weights import Answer, combine
+
+
+def too_large(tasks: Tasks) -> list[bool]:
+    """Whether each task has more distinct rows than an exact fit of this machine can take."""
+    if tasks.share_points:
+        return [_too_large(tasks[0])] * len(tasks)
+    return [_too_large(task) for task in tasks]
+
+
+class LargeLadder:
+    """Answers of all rungs where some task is too large for an exact fit."""
+
+    def __init__(self, tasks: Tasks, options: Options) -> None:
+        self.tasks = tasks
+        self.streamed = Streamed(tasks, options)
+        self._small = tuple(t for t, large in enumerate(too_large(tasks)) if not large)
+        small = [_named(tasks[t], tasks.names[t]) for t in self._small]
+        self._ladder = Ladder(Prepared.of(Tasks(small)), options) if small else None
+
+    def diagnosis(self) -> Diagnosis:
+        """What is found in the data; of rows that are not in memory, in some of them."""
+        if not any(task.is_lazy for task in self.tasks):
+            return Diagnosis.of(self.tasks)
+        drawn = {t: sample[i] for members, sample in self.streamed.samples for i, t in enumerate(members)}
+        return Diagnosis.of(Tasks([drawn[t] for t in range(len(self.tasks))]))
+
+    def automatic(self) -> list[list[Answer]]:
+        """All candidates for each task; the plain average alone where points lie in separate groups."""
+        apart = {
+            t
+            for members, sample in self.streamed.samples
+            if in_separate_groups(sample[0].points, sample[0].scores)
+            for t in members
+        }
+        offered = [[replace(answer, description=SEPARATE_GROUPS)] for answer in self.plain]
+        if len(apart) < len(self.tasks):
+            for t, answers in enumerate(self.streamed.automatic()):
+                offered[t] = offered[t] if t in apart else answers
+        if self._ladder is not None:
+            for t, answers in zip(self._small, self._ladder.automatic(), strict=True):
+                offered[t] = answers
+        return offered
+
+    def so_far(self) -> list[list[Answer]]:
+        """Nothing before all passes over the rows are done."""
+        return [[] for _ in self.tasks]
+
+    def required(self, method: str) -> list[Answer]:
+        """The answers of one rung for all tasks, or an error that says which task it cannot serve."""
+        offered = self.streamed.candidates(method) if method in STREAMED else [[] for _ in self.tasks]
+        chosen = []
+        for t, answers in enumerate(offered):
+            if not answers and self.streamed.std_dev[t] == 0:
+                answers = [self.plain[t]]  # nothing to learn: the mean of constant values is known
+            if not answers:
+                raise RefusedError(self._refusal(method, t))
+            chosen.append(combine(answers))
+        return chosen
+
+    def task_correlation(self, method: str) -> Float[np.ndarray, "T T"]:
+        """The identity: rungs for large samples take no task to be like another."""
+        return np.eye(len(self.tasks))
+
+    def error_correlation(self, chosen: Sequence[Answer]) -> Float[np.ndarray, "T T"]:
+        """Of errors on shared points, from the pass that has read them."""
+        return self.streamed.error_correlation(list(chosen))
+
+    @property
+    def plain(self) -> list[Answer]:
+        """Plain averages."""
+        return self.streamed.plain
+
+    @property
+    def std_dev(self) -> Float[np.ndarray, " T"]:
+        """Standard deviations of the values."""
+        return self.streamed.std_dev
+
+    def _refusal(self, method: str, task: int) -> str:
+        name, rows = self.tasks.names[task], self.tasks[task].size
+        if method not in STREAMED:
+            return (
+                f"method {method!r} must factorise a matrix of {rows} rows for task {name!r}, which takes "
+                f"{bytes_needed(rows) / 1e9:.0f} GB; this machine has room for {largest_system()} rows. "
+                "Thin the sample, or use method 'inducing' or 'auto'."
+            )
+        return (
+            f"method {method!r} needs more points than task {name!r} has: {rows} rows in dimension "
+            f"{self.tasks.dimension}, at least {FEWEST_POINTS} of them distinct, and a kernel matrix of theirs that "
+            "can be factorised. Add points, or use 'auto'."
+        )
+
+
+def _too_large(task: Task) -> bool:
+    most = largest_system()
+    if task.is_lazy or task.size <= most:
+        return task.is_lazy
+    # Mostly one coordinate tells, and to sort it is quick.
+    return len(np.unique(task.points[:, 0])) > most or len(np.unique(task.points, axis=0)) > most
+
+
+def _named(task: Task, name: str) -> Task:
+    """The same task under the name that it has among others."""
+    return task if task.name == name else replace(task, name=name)

@@ -1,0 +1,126 @@
+"""Answers for samples of any size: plain average, polynomials and inducing points, from sums over blocks of rows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cached_property, partial
+from math import hypot
+
+import numpy as np
+from jaxtyping import Float
+
+from ..candidates.kernel import Options
+from ..candidates.rungs import FEWEST_POINTS
+from ..data import Tasks
+from ..large.fits import LargeFit, LargeFits
+from ..large.rows import Rows
+from ..linear_system.merit import merit_of
+from .describe import describe
+from .weights import ROUNDING, Answer, Witness, no_variate, with_witness
+
+#: The rungs that need no more memory for more rows.
+STREAMED = ("mc", "zv", "inducing")
+
+
+class Streamed:
+    """Answers for all tasks; those on the same points are read together."""
+
+    def __init__(self, tasks: Tasks, options: Options) -> None:
+        self.tasks = tasks
+        members = [tuple(range(len(tasks)))] if tasks.share_points else [(t,) for t in range(len(tasks))]
+        self._groups = [
+            (group, LargeFits(Rows.of([tasks[t] for t in group], [tasks.names[t] for t in group]), options))
+            for group in members
+        ]
+        self._stages: dict[tuple[int, str], int] = {}
+
+    def candidates(self, method: str) -> list[list[Answer]]:
+        """What one rung offers for each task: nothing where it cannot serve it."""
+        if method == "mc":
+            return [[answer] for answer in self.plain]
+        offered = self._offered(with_kernel=method == "inducing")
+        return [[answer for answer in answers if answer.method == method] for answers in offered]
+
+    def automatic(self) -> list[list[Answer]]:
+        """All rungs' answers for each task, of one pass over the rows for all of them."""
+        return [[plain, *rest] for plain, rest in zip(self.plain, self._offered(with_kernel=True), strict=True)]
+
+    @cached_property
+    def plain(self) -> list[Answer]:
+        """Plain averages."""
+        answers: dict[int, Answer] = {}
+        for group, fits in self._groups:
+            for i, task in enumerate(group):
+                mean, error = float(fits.look.shift[i]), float(fits.plain_error[i])
+                count = fits.look.moments.count
+                merit = float(merit_of(np.array(error), fits.look.scale[i] * count / max(count - 1, 1)))
+                freedom = max(float(fits.plain_size[i]) - 1, 1.0)
+                answers[task] = Answer("mc", mean, error, merit, freedom, no_variate, "plain average", error, error)
+        return [answers[t] for t in range(len(self.tasks))]
+
+    @property
+    def std_dev(self) -> Float[np.ndarray, " T"]:
+        """Standard deviations of the values."""
+        result = np.empty(len(self.tasks))
+        for group, fits in self._groups:
+            moments = fits.look.moments
+            result[list(group)] = np.sqrt(moments.squares / max(moments.count - 1, 1))
+        return result
+
+    @property
+    def samples(self) -> list[tuple[tuple[int, ...], Tasks]]:
+        """Tasks on the same points, and some rows of them in memory."""
+        return [(group, fits.sample) for group, fits in self._groups]
+
+    def error_correlation(self, chosen: list[Answer]) -> Float[np.ndarray, "T T"]:
+        """Correlation of the errors of these answers: of what each one's rows move the mean by."""
+        result = np.eye(len(self.tasks))
+        for group, fits in self._groups:
+            stages = [self._stages.get((t, chosen[t].description)) for t in group]
+            with_kernel = any(chosen[t].method == "inducing" for t in group)
+            if len(group) > 1 and None not in stages:
+                result[np.ix_(group, group)] = fits.correlation(with_kernel, [s for s in stages if s is not None])
+        return result
+
+    def _offered(self, with_kernel: bool) -> list[list[Answer]]:
+        offered: list[list[Answer]] = [[] for _ in self.tasks]
+        for group, fits in self._groups:
+            if len(fits.prepared.distinct[0].values) < FEWEST_POINTS:
+                continue
+            for i, task in enumerate(group):
+                for stage, fit in enumerate(fits.of_task(i, with_kernel)):
+                    answers = self._answers(fits, fit, i, with_kernel)
+                    self._stages.update({(task, answer.description): stage for answer in answers})
+                    offered[task] += answers
+        return offered
+
+    def _answers(self, fits: LargeFits, fit: LargeFit, index: int, with_kernel: bool) -> list[Answer]:
+        look = fits.look
+        rounding = ROUNDING * float(np.abs(look.shift[index]) + look.scale[index])
+        solution = fits.solution(with_kernel)
+        variate = partial(_variate, solution, fit.stage.columns, index, float(look.scale[index]))
+        answer = Answer(
+            fit.stage.method,
+            fit.mean,
+            hypot(fit.std_error, rounding),
+            float(merit_of(np.array(fit.jackknife), np.array(fit.left_out_error))),
+            fit.freedom,
+            variate,
+            _words(fits, fit),
+            fit.model_error,
+        )
+        witness = Witness(fit.witness, fit.witness_error, fit.witness_size, fit.skewness, fit.left_out_error)
+        return with_witness(answer, witness)
+
+
+def _variate(solution, count: int, task: int, scale: float, points: np.ndarray, scores: np.ndarray) -> np.ndarray:
+    return scale * solution.variate(points, scores, count, task)
+
+
+def _words(fits: LargeFits, fit: LargeFit) -> str:
+    if fit.stage.method != "inducing":
+        return fit.stage.words
+    kernel, inducing = fits.kernel, fits.inducing
+    if kernel is None or inducing is None:
+        raise AssertionError("a stage with a kernel has one")
+    return f"{describe(replace(kernel, degree=0))}, {inducing.count} inducing points for {fits.rows.count} rows"

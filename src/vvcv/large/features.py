@@ -1,0 +1,167 @@
+"""Columns of one linear model for samples of any size, from simple to rich: each fit is the first so many of them.
+
+    values = A c + residual,   A = [1 | Stein images of monomials, degree by degree | of single axes | k_0(x, z)]
+
+The columns are multiplied by the inverse of R, A_pilot = Q R, the ridge of the kernel's coefficients counted as rows:
+all sums over A R^-1 are then well conditioned, and normal equations cost no digits (Rokhlin and Tygert, 2008).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Float, Int
+from scipy.linalg import qr, solve_triangular
+
+from ..data import Coordinates, Distinct, Prepared
+from ..stein import Ridge, count_features
+from .inducing import Inducing
+from .monomials import monomial_images
+
+#: Highest total degree; monomials of degree three and more at most, of degree two, and columns of all kinds.
+HIGHEST_DEGREE, MANY_MONOMIALS, MANY_PRODUCTS, MANY_COLUMNS = 4, 100, 500, 800
+
+#: Pilot rows for each column beside the kernel's.
+ROWS_PER_COLUMN = 4
+
+#: Rows are worked on in multiples of this: products of other shapes are compiled anew and rounded otherwise.
+WIDTH = 512
+
+#: A column is left out that lies in the span of those before it but for this part of its length.
+DEPENDENT = 1e-10
+
+
+class Stage(NamedTuple):
+    """A fit with the first columns: what they are, and how many."""
+
+    method: str
+    words: str
+    columns: int
+
+
+@dataclass(frozen=True, eq=False)
+class Features:
+    """The columns of the linear model at any rows; `inverse` is R^-1, upper triangular."""
+
+    polynomials: Polynomials
+    inducing: Inducing | None
+    inverse: Float[np.ndarray, "q q"]
+    stages: tuple[Stage, ...]
+
+    def raw(self, points: Float[np.ndarray, "n d"], scores: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n+k q"]:
+        """The columns as they are, at a multiple of WIDTH rows: rows of zeros are added."""
+        n = len(points)
+        points, scores = _filled(points), _filled(scores)
+        rows = self.polynomials.rows(points, scores)
+        if self.inducing is not None:
+            rows = np.vstack([rows, self.inducing.raw(points, scores).T])
+        rows[:, n:] = 0.0
+        return rows.T
+
+    @property
+    def penalty(self) -> Float[np.ndarray, "q q"]:
+        """The ridge of the kernel's coefficients c, noise times c' k_0(z, z) c, in the coordinates of A R^-1."""
+        if self.inducing is None:
+            return np.zeros_like(self.inverse)
+        root = np.sqrt(self.inducing.noise) * self.inducing.factor.T @ self.inverse[-self.inducing.count :]
+        return root.T @ root
+
+
+@dataclass(frozen=True, eq=False)
+class Polynomials:
+    """The constant, Stein images of monomials and, with `axes`, of squares to fourths of every axis along itself.
+
+    Of all these, `kept` do not depend on those before them.
+    """
+
+    scaled: Coordinates
+    whole: Coordinates
+    degree: int
+    axes: bool
+    kept: Int[np.ndarray, " k"] | None = None
+
+    def rows(self, points: Float[np.ndarray, "n d"], scores: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "k n"]:
+        """The columns at some rows, each in one piece."""
+        parts = [np.ones((1, len(points)))]
+        if self.degree:
+            parts.append(monomial_images(self.scaled.points(points), self.scaled.scores(scores), self.degree))
+        if self.axes:
+            sides = self.whole.axes(points), self.whole.axis_scores(scores)
+            parts += [Ridge(*sides, *sides, np.ones(5)).along_axes(k).T for k in (1, 2, 3)]
+        rows = np.vstack(parts)
+        return rows if self.kept is None or len(self.kept) == len(rows) else rows[self.kept]
+
+    def stages(self, d: int) -> list[Stage]:
+        """The fits by the first of these columns."""
+        kept = np.zeros(0, dtype=int) if self.kept is None else self.kept
+        stages = [
+            Stage("zv", f"polynomial of degree {k}", int(np.sum(kept < 1 + count_features(d, k))))
+            for k in range(1, self.degree + 1)
+        ]
+        if self.axes and not (stages and stages[-1].columns == len(kept)):
+            stages.append(Stage("zv", f"polynomial of degree {self.degree} and single axes to degree 4", len(kept)))
+        return stages
+
+
+def build_features(prepared: Prepared, inducing: Inducing | None, rows: int) -> Features:
+    """All columns that the pilot rows can tell apart, for a sample of so many rows."""
+    pilot, members = prepared.distinct[0], (0,)
+    weight = np.sqrt(pilot.multiplicity * rows / pilot.multiplicity.sum())[:, None]
+    polynomials = _independent_polynomials(prepared.coordinates(members, "scaled"), prepared, pilot, weight)
+    columns = weight * polynomials.rows(pilot.points, pilot.scores).T
+    stages = polynomials.stages(pilot.points.shape[1])
+    if inducing is None:
+        return Features(polynomials, None, _inverse_triangle(columns), tuple(stages))
+    # phi = k_0(x, z) L^-T rather than k_0(x, z): of length one under the prior, and the ridge is the noise.
+    phi = weight * solve_triangular(inducing.factor, inducing.raw(pilot.points, pilot.scores).T, lower=True).T
+    ridge = np.sqrt(inducing.noise) * np.eye(inducing.count, columns.shape[1] + inducing.count, columns.shape[1])
+    inverse = _inverse_triangle(np.vstack([np.hstack([columns, phi]), ridge]))
+    inverse[-inducing.count :] = solve_triangular(inducing.factor, inverse[-inducing.count :], lower=True, trans=1)
+    return Features(polynomials, inducing, inverse, (*stages, Stage("inducing", "", len(inverse))))
+
+
+def _independent_polynomials(scaled: Coordinates, prepared: Prepared, pilot: Distinct, weight: np.ndarray):
+    n, d = pilot.points.shape
+    whole = prepared.coordinates((0,), prepared.systems((0,))[-1])
+    degree = _degree(n, d)
+    axes = 3 * d + count_features(d, degree) <= min(MANY_COLUMNS, n // ROWS_PER_COLUMN)
+    every = Polynomials(scaled, whole, degree, axes)
+    return replace(every, kept=_independent(weight * every.rows(pilot.points, pilot.scores).T))
+
+
+def _filled(rows: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n+k d"]:
+    """Rows up to the next multiple of WIDTH, the first one again and again."""
+    extra = -len(rows) % WIDTH
+    return np.concatenate([rows, np.repeat(rows[:1], extra, axis=0)]) if extra else rows
+
+
+def _degree(n: int, d: int) -> int:
+    """The highest total degree whose monomials are not too many for the rows and the work."""
+    allowed = {1: MANY_COLUMNS, 2: MANY_PRODUCTS}
+    fitting = [
+        k
+        for k in range(1, HIGHEST_DEGREE + 1)
+        if count_features(d, k) <= min(allowed.get(k, MANY_MONOMIALS), n // ROWS_PER_COLUMN)
+    ]
+    return max(fitting, default=0)
+
+
+def _independent(columns: Float[np.ndarray, "n p"]) -> Int[np.ndarray, " k"]:
+    """The columns that do not depend on those before them."""
+    length = np.linalg.norm(columns, axis=0)
+    kept = np.flatnonzero(length > 0)
+    while True:
+        triangle = qr(columns[:, kept] / length[kept], mode="r")[0]
+        dependent = np.abs(np.diag(triangle)) < DEPENDENT
+        if not dependent.any():
+            return kept
+        kept = kept[~dependent]
+
+
+def _inverse_triangle(columns: Float[np.ndarray, "n q"]) -> Float[np.ndarray, "q q"]:
+    """R^-1 of the columns' QR factorisation."""
+    length = np.linalg.norm(columns, axis=0)
+    triangle = qr(columns / length, mode="r")[0][: len(length)]
+    return solve_triangular(triangle, np.eye(len(length))) / length[:, None]

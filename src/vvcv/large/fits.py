@@ -1,0 +1,169 @@
+"""All fits of tasks on the same points, from three passes over their rows: look, sum, leave out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache, cached_property
+
+import numpy as np
+from jaxtyping import Float
+
+from ..candidates.fits import KernelFit
+from ..candidates.kernel import Options
+from ..data import Prepared, Tasks
+from .batches import Batching
+from .features import Features, Stage, build_features
+from .inducing import Inducing, inducing_points, tuned_kernel
+from .look import Look, look_at
+from .normal_equations import Solution, solve_normal_equations
+from .residuals import ResidualSums, sum_residuals
+from .rows import Rows
+
+
+@dataclass(frozen=True, eq=False)
+class LargeFit:
+    """What one fit says of one task, in the user's units; `witness` is its cross-fitted mean."""
+
+    stage: Stage
+    mean: float
+    std_error: float
+    model_error: float
+    left_out_error: float
+    freedom: int
+    jackknife: float
+    witness: float
+    witness_error: float
+    witness_size: float
+    skewness: float
+
+
+class LargeFits:
+    """The fits of tasks on the same points; each pass is made when it is first asked for."""
+
+    def __init__(self, rows: Rows, options: Options) -> None:
+        self.rows = rows
+        self.options = options
+        self.fits = cache(self._fits)
+
+    @cached_property
+    def look(self) -> Look:
+        """What the first pass has seen."""
+        return look_at(self.rows, self._batching(len(self.rows.names)))
+
+    @cached_property
+    def sample(self) -> Tasks:
+        """Some rows of all, in memory."""
+        return self.look.pilot(self.rows)
+
+    @cached_property
+    def prepared(self) -> Prepared:
+        """The same, as models are tuned on them."""
+        return Prepared.of(self.sample)
+
+    @cached_property
+    def plain_error(self) -> Float[np.ndarray, " T"]:
+        """Standard errors of the plain averages."""
+        moments = self.look.moments
+        variance = moments.squares / max(moments.count - 1, 1)
+        return np.sqrt(variance * self._plain_inefficiency / moments.count)
+
+    @property
+    def plain_size(self) -> Float[np.ndarray, " T"]:
+        """Independent draws that the rows are worth for the plain averages."""
+        return self.look.moments.count / self._plain_inefficiency
+
+    @cached_property
+    def kernel(self) -> KernelFit | None:
+        """The kernel tuned on some rows, if there are enough to tune one."""
+        return tuned_kernel(self.prepared, self.options)
+
+    @cached_property
+    def inducing(self) -> Inducing | None:
+        """That kernel seen from few points."""
+        return None if self.kernel is None else inducing_points(self.kernel, self.rows.count)
+
+    def solution(self, with_kernel: bool) -> Solution:
+        """All fits solved, with or without the kernel's columns."""
+        return self.fits(with_kernel)[0]
+
+    def correlation(self, with_kernel: bool, stages: list[int]) -> Float[np.ndarray, "T T"]:
+        """Correlation of the errors of all tasks, each at one stage."""
+        _, sums = self.fits(with_kernel)
+        count = len(self.rows.names)
+        chosen = [stage * count + task for task, stage in enumerate(stages)]
+        products = sums.products[np.ix_(chosen, chosen)]
+        length = np.sqrt(np.diag(products))
+        alike = products / np.where(length > 0, np.outer(length, length), 1.0)
+        np.fill_diagonal(alike, 1.0)
+        return alike
+
+    def of_task(self, task: int, with_kernel: bool) -> list[LargeFit]:
+        """What the fits say of one task; nothing where its values do not vary."""
+        if self.look.scale[task] == 0:
+            return []
+        solution, sums = self.fits(with_kernel)
+        stages = solution.features.stages
+        inefficiency = self._inefficiency(sums)
+        return [
+            self._of_stage(stage, solution, sums, (k, task), inefficiency[:, k, task])
+            for k, stage in enumerate(stages)
+            if stage.columns <= self.rows.count - 3
+        ]
+
+    def _of_stage(
+        self, stage: Stage, solution: Solution, sums: ResidualSums, at: tuple[int, int], inefficiency: np.ndarray
+    ) -> LargeFit:
+        n, task = sums.count, at[1]
+        shift, scale = self.look.shift[task], self.look.scale[task]
+        series = at[0] * len(self.rows.names) + task
+        first, second, third = (float(power[at]) / n for power in sums.powers)
+        spread = np.sqrt(max(second - first**2, 0.0))
+        mean = float(shift + scale * solution.mean(stage.columns)[task])
+        freedom = max(n - stage.columns, 1)
+        believed = np.sqrt(sums.residual[at] / freedom) * np.linalg.norm(solution.constant[: stage.columns])
+        jackknife = float(np.sqrt(sums.products[series, series]))
+        moved, left = np.maximum(inefficiency, 1.0)
+        error = jackknife * np.sqrt(moved)
+        return LargeFit(
+            stage,
+            mean,
+            std_error=float(scale * (max(error, believed) if stage.method == "inducing" else error)),
+            model_error=float(scale * believed),
+            left_out_error=float(scale * np.sqrt(second)),
+            freedom=freedom,
+            jackknife=float(scale * jackknife),
+            witness=mean + float(scale * (sums.powers[0][at] - sums.move[at])) / n,
+            witness_error=float(scale * spread * np.sqrt(left / n)),
+            witness_size=n / left,
+            skewness=float(third / second**1.5) if second > 0 else 0.0,
+        )
+
+    def _fits(self, with_kernel: bool) -> tuple[Solution, ResidualSums]:
+        look, features = self.look, self._features(with_kernel)
+        solution = solve_normal_equations(self.rows, features, look.shift, look.scale)
+        batching = self._batching(2 * len(features.stages) * len(self.rows.names))
+        return solution, sum_residuals(self.rows, solution, look.shift, look.scale, batching)
+
+    def _features(self, with_kernel: bool) -> Features:
+        return build_features(self.prepared, self.inducing if with_kernel else None, self.rows.count)
+
+    def _batching(self, series: int) -> Batching | None:
+        return None if self.rows.independent else Batching.of(self.rows.chains, series)
+
+    @property
+    def _plain_inefficiency(self) -> Float[np.ndarray, " T"]:
+        batching, moments = self._batching(len(self.rows.names)), self.look.moments
+        if batching is None or self.look.batches is None:
+            return np.ones(len(self.rows.names))
+        found = batching.inefficiency(self.look.batches, moments.squares / moments.count)
+        return np.maximum(found, 1.0 / np.log10(max(moments.count, 10)))
+
+    def _inefficiency(self, sums: ResidualSums) -> Float[np.ndarray, "2 k T"]:
+        """Of moves and of left-out residuals, for every fit and task."""
+        shape = (2, *sums.move.shape)
+        batching = self._batching(2 * sums.move.size)
+        if batching is None or sums.batches is None:
+            return np.ones(shape)
+        moves = np.diag(sums.products).reshape(sums.move.shape) / sums.count - (sums.move / sums.count) ** 2
+        left = sums.powers[1] / sums.count - (sums.powers[0] / sums.count) ** 2
+        return batching.inefficiency(sums.batches, np.stack([moves, left]).ravel()).reshape(shape)

@@ -1,0 +1,115 @@
+"""Inducing points: the kernel of a fit on some rows, seen from few points z (Nystrom; Williams and Seeger, 2001).
+
+    k_0(x, y) ~ phi(x)' phi(y),   phi(x) = L^-1 k_0(z, x),   L L' = k_0(z, z)
+
+The points are the pivots of a Cholesky factorisation of the Gram matrix of the pilot rows, each the one whose value the
+others leave most open (Fine and Scheinberg, 2001). They are as many as leave a part of the noise's variance open.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import jax
+import numpy as np
+from jaxtyping import Float
+from scipy.linalg import LinAlgError
+from scipy.linalg.lapack import dpstrf
+
+from ..candidates.fits import KernelFit
+from ..candidates.kernel import Options, best_of, independent, joint
+from ..data import Coordinates, Prepared
+from ..kernels import Side
+from ..stein import SteinKernel, gram
+from ..tuning.attempts import those_that_work
+
+#: What the points may leave open of a value's variance, in units of the noise.
+LEFT_OPEN = 0.1
+
+#: Inducing points at most and, where rows are many, at least: rows times points squared is the work of a pass.
+MOST_POINTS, MANY_POINTS, WORK = 2000, 400, 4e10
+
+#: Pilot rows for each inducing point.
+ROWS_PER_POINT = 2
+
+
+@dataclass(frozen=True, eq=False)
+class Inducing:
+    """A Stein kernel seen from few points, in the coordinates it was tuned in."""
+
+    coordinates: Coordinates
+    kernel: SteinKernel
+    side: Side
+    factor: Float[np.ndarray, "m m"]
+    noise: float
+    left_open: float
+
+    def raw(self, points: Float[np.ndarray, "n d"], scores: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n m"]:
+        """k_0(x, z) for all inducing points z."""
+        z, s = self.coordinates.points(points), self.coordinates.scores(scores)
+        return gram(self.kernel, Side(z, s, np.zeros(len(z), dtype=int)), self.side)
+
+    @property
+    def count(self) -> int:
+        """Number of inducing points."""
+        return len(self.factor)
+
+
+def tuned_kernel(prepared: Prepared, options: Options) -> KernelFit | None:
+    """The best kernel for the pilot rows of tasks on the same points, by the search of the exact rungs."""
+    varying = tuple(t for t in prepared.canonical if not prepared.constant(t))
+    if not varying:
+        return None
+
+    def search() -> list[KernelFit]:
+        if len(varying) == 1:
+            return independent(prepared, varying[0], options)
+        return joint(prepared, varying, {}, options)
+
+    fits = [fit for fits in those_that_work([search], required=False) for fit in fits]
+    return best_of(fits) if fits else None
+
+
+def inducing_points(fit: KernelFit, rows: int) -> Inducing:
+    """As many of the pilot rows as leave little open, within what so many rows can be compared with."""
+    pilot = fit.prepared.distinct[fit.members[0]]
+    z, s = fit.coordinates.points(pilot.points), fit.coordinates.scores(pilot.scores)
+    side = Side(z, s, np.zeros(len(z), dtype=int))
+    # Parameters as NumPy's: JAX's would lose half their digits in a worker that is not in double precision.
+    kernel = jax.tree.map(np.asarray, fit.found.model.kernel)
+    covariance = gram(kernel, side)
+    noise = float(np.exp(fit.found.model.log_noise[0]) * np.mean(np.diag(covariance)))
+    factor, order = pivoted_cholesky(covariance)
+    open_part = np.append(np.trace(covariance), np.trace(covariance) - np.cumsum(np.sum(factor**2, axis=0))) / len(z)
+    most = min(largest_number(rows), len(z) // ROWS_PER_POINT, factor.shape[1])
+    enough = np.flatnonzero(open_part <= LEFT_OPEN * noise)
+    count = max(1, min(most, int(enough[0]) if enough.size else most))
+    chosen = order[:count]
+    points = Side(z[chosen], s[chosen], np.zeros(count, dtype=int))
+    square = np.tril(factor[chosen, :count])
+    return Inducing(fit.coordinates, kernel, points, square, noise, float(max(open_part[count], 0.0)))
+
+
+def largest_number(rows: int) -> int:
+    """Inducing points that so many rows can be compared with in minutes.
+
+    >>> largest_number(20_000), largest_number(10**5), largest_number(10**8)
+    (1414, 632, 400)
+    """
+    return int(np.clip(np.sqrt(WORK / rows), MANY_POINTS, MOST_POINTS))
+
+
+def pivoted_cholesky(matrix: Float[np.ndarray, "n n"]) -> tuple[Float[np.ndarray, "n r"], np.ndarray]:
+    """L with L L' close to the matrix, rows in the matrix's own order, and the pivots, largest first.
+
+    >>> factor, order = pivoted_cholesky(np.array([[1.0, 0.5], [0.5, 4.0]]))
+    >>> order.tolist(), (factor @ factor.T).round(12).tolist()
+    ([1, 0], [[1.0, 0.5], [0.5, 4.0]])
+    """
+    lower, pivots, rank, info = dpstrf(np.asfortranarray(matrix), lower=1)
+    if info < 0 or rank == 0:
+        raise LinAlgError("The covariance matrix of the pilot rows has no positive diagonal entry.")
+    order = pivots - 1
+    factor = np.zeros((len(matrix), rank))
+    factor[order] = np.tril(lower)[:, :rank]
+    return factor, order

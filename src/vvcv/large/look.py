@@ -1,0 +1,101 @@
+"""The first pass: are all rows good, how do the values spread, and some rows drawn from all, on which models are tuned.
+
+The mean and squares of blocks go together by Chan, Golub and LeVeque (1983), so that a large mean costs no digits:
+
+    M = M_1 + M_2 + (m_2 - m_1)^2 n_1 n_2 / n
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from ..data import Task, Tasks
+from .batches import Batching, BatchSums
+from .passes import sum_over
+from .rows import Block, Rows
+
+#: Rows on which models are tuned and inducing points chosen.
+PILOT_ROWS = 4096
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """Number, mean and centred squares of the values, and the largest in magnitude."""
+
+    count: int
+    mean: Float[np.ndarray, " T"]
+    squares: Float[np.ndarray, " T"]
+    largest: Float[np.ndarray, " T"]
+
+    def __add__(self, other: Moments) -> Moments:
+        count = self.count + other.count
+        step = other.mean - self.mean
+        return Moments(
+            count,
+            self.mean + step * (other.count / count),
+            self.squares + other.squares + step**2 * (self.count * (other.count / count)),
+            np.maximum(self.largest, other.largest),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Look:
+    """What the first pass has seen."""
+
+    moments: Moments
+    batches: BatchSums | None
+    index: Int[np.ndarray, " p"]
+    rows: Float[np.ndarray, "p 2d+T"]
+
+    def __add__(self, other: Look) -> Look:
+        batches = None if self.batches is None or other.batches is None else self.batches + other.batches
+        index = np.concatenate([self.index, other.index])
+        return Look(self.moments + other.moments, batches, index, np.concatenate([self.rows, other.rows]))
+
+    def pilot(self, rows: Rows) -> Tasks:
+        """The rows that were drawn, in the order of the sample, as tasks in memory."""
+        drawn, d = self.rows[np.argsort(self.index)], rows.dimension
+        points, scores, values = drawn[:, :d], drawn[:, d : 2 * d], drawn[:, 2 * d :]
+        return Tasks([Task(points, scores, values[:, t], name) for t, name in enumerate(rows.names)])
+
+    @property
+    def shift(self) -> Float[np.ndarray, " T"]:
+        """Means of the values."""
+        return self.moments.mean
+
+    @property
+    def scale(self) -> Float[np.ndarray, " T"]:
+        """Spreads of the values, zero where they do not vary."""
+        spread = np.sqrt(self.moments.squares / self.moments.count)
+        return np.where(spread <= 1e-13 * self.moments.largest, 0.0, spread)
+
+
+@dataclass(frozen=True, eq=False)
+class Looking:
+    """What is done with one block."""
+
+    drawn: Int[np.ndarray, " p"]
+    draws: int
+    batching: Batching | None
+
+    def __call__(self, block: Block) -> Look:
+        """The part of the look that one block gives."""
+        values = block.values
+        mean = values.mean(axis=0)
+        squares = np.sum((values - mean) ** 2, axis=0)
+        moments = Moments(len(values), mean, squares, np.abs(values).max(axis=0))
+        index = block.chain * self.draws + block.draw
+        chosen = np.flatnonzero(np.isin(index, self.drawn))
+        rows = np.hstack([block.points[chosen], block.scores[chosen], values[chosen]])
+        batches = None if self.batching is None else self.batching.sums(values, block.chain, block.draw)
+        return Look(moments, batches, index[chosen], rows)
+
+
+def look_at(rows: Rows, batching: Batching | None) -> Look:
+    """Read all rows once; a bad one is an error that says where it is."""
+    size = min(rows.count, PILOT_ROWS)
+    drawn = np.sort(np.random.default_rng(0).choice(rows.count, size, replace=False, shuffle=False))
+    return sum_over(rows, Looking(drawn, rows.chains[1], batching), "looking at all rows")

@@ -1,0 +1,94 @@
+"""The second pass: sums over all rows from which every fit follows, and their solution.
+
+    G = sum_i a_i a_i' + ridge = C C',   v = C^-1 sum_i a_i y_i,   g = C^-1 r,   beta = g . v
+
+where a_i are the columns of `features` at row i times R^-1 and r is the first row of R^-1, which gives the constant.
+As C is lower triangular, the fit with the first k columns alone has the first k entries of g and v: one factorisation
+serves all fits, and u_i = C^-1 a_i gives each one's prediction u_i . v, its leverage u_i . u_i and the weight of value
+i in its mean, u_i . g.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float
+from scipy.linalg import cholesky, solve_triangular
+
+from .devices import gram_and_cross, times_triangle
+from .features import Features
+from .passes import sum_over, tree_sum
+from .rows import Block, Rows
+
+#: Rows whose columns are formed at a time.
+STRIP = 4096
+
+
+@dataclass(frozen=True, eq=False)
+class NormalSums:
+    """A' A and A' Y."""
+
+    gram: Float[np.ndarray, "q q"]
+    cross: Float[np.ndarray, "q T"]
+
+    def __add__(self, other: NormalSums) -> NormalSums:
+        return NormalSums(self.gram + other.gram, self.cross + other.cross)
+
+
+@dataclass(frozen=True, eq=False)
+class Summing:
+    """What is done with one block: columns and standardised values of a strip of rows at a time."""
+
+    features: Features
+    shift: Float[np.ndarray, " T"]
+    scale: Float[np.ndarray, " T"]
+
+    def __call__(self, block: Block) -> NormalSums:
+        """The part of the sums that one block gives."""
+        return tree_sum(self._sums(strip) for strip in strips(block))
+
+    def _sums(self, strip: Block) -> NormalSums:
+        raw = self.features.raw(strip.points, strip.scores)
+        values = np.zeros((len(raw), strip.values.shape[1]))
+        values[: len(strip.values)] = (strip.values - self.shift) / self.scale
+        return NormalSums(*gram_and_cross(raw, self.features.inverse, values))
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """All fits: `columns` are R^-1 C^-T, so that u = A columns."""
+
+    features: Features
+    columns: Float[np.ndarray, "q q"]
+    coefficients: Float[np.ndarray, "q T"]
+    constant: Float[np.ndarray, " q"]
+
+    def mean(self, count: int) -> Float[np.ndarray, " T"]:
+        """beta of the fit with the first `count` columns, for standardised values."""
+        return self.constant[:count] @ self.coefficients[:count]
+
+    def rotated(self, points: Float[np.ndarray, "n d"], scores: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n q"]:
+        """u_i of some rows."""
+        return times_triangle(self.features.raw(points, scores), self.columns)[: len(points)]
+
+    def variate(self, points: Float[np.ndarray, "n d"], scores: Float[np.ndarray, "n d"], count: int, task: int):
+        """The fit without its constant: every column but the first has mean zero under the target."""
+        coefficients = self.columns[:, :count] @ self.coefficients[:count, task]
+        return (self.features.raw(points, scores)[:, 1:] @ coefficients[1:])[: len(points)]
+
+
+def solve_normal_equations(rows: Rows, features: Features, shift: np.ndarray, scale: np.ndarray) -> Solution:
+    """One pass over all rows, and one factorisation."""
+    spread = np.where(scale > 0, scale, 1.0)
+    sums = sum_over(rows, Summing(features, shift, spread), "summing over all rows")
+    factor = cholesky(sums.gram + features.penalty, lower=True)
+    right = np.column_stack([sums.cross, features.inverse[0]])
+    solved = solve_triangular(factor, right, lower=True)
+    columns = solve_triangular(factor, features.inverse.T, lower=True).T
+    return Solution(features, columns, solved[:, :-1], solved[:, -1])
+
+
+def strips(block: Block) -> list[Block]:
+    """A block, a few rows at a time: its columns would take many times its memory."""
+    return [block.strip(slice(start, start + STRIP)) for start in range(0, len(block.points), STRIP)]

@@ -1,0 +1,179 @@
+"""The rows of tasks on the same points, as blocks that can be read one at a time.
+
+A block is a rectangle of (chain, draw). Its place in the sample is known before it is read, so that nothing below
+depends on where one block ends and the next begins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from ..data import Task, require
+from ..data.lazy import LazyArray
+from ..data.validation import LARGEST
+
+#: Rows that are read at a time from arrays that have no chunks of their own.
+BLOCK = 65_536
+
+
+class Place(NamedTuple):
+    """Where a block lies: its number, its chains and its draws."""
+
+    number: int
+    chains: slice
+    draws: slice
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Chains and draws of the block."""
+        return self.chains.stop - self.chains.start, self.draws.stop - self.draws.start
+
+
+class Block(NamedTuple):
+    """Rows in memory, chain by chain, each with its chain and draw."""
+
+    points: Float[np.ndarray, "k d"]
+    scores: Float[np.ndarray, "k d"]
+    values: Float[np.ndarray, "k T"]
+    chain: Int[np.ndarray, " k"]
+    draw: Int[np.ndarray, " k"]
+
+    def strip(self, rows: slice) -> Block:
+        """Some of the rows."""
+        return Block(*(array[rows] for array in self))
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Points, scores and one column of values for each of several tasks."""
+
+    points: LazyArray
+    scores: LazyArray
+    values: tuple[LazyArray, ...]
+    names: tuple[str, ...]
+    independent: bool
+
+    @classmethod
+    def of(cls, tasks: Sequence[Task], names: Sequence[str]) -> Rows:
+        """The rows of tasks on the same points, in memory or not."""
+        first = tasks[0]
+        arrays = (_lazy(first.points, first), _lazy(first.scores, first))
+        return cls(*arrays, tuple(_lazy(t.values, t) for t in tasks), tuple(names), first.chains is None)
+
+    @property
+    def chains(self) -> tuple[int, int]:
+        """Number of chains and of draws in each."""
+        return self.points.chains
+
+    @property
+    def count(self) -> int:
+        """Number of rows."""
+        return self.points.shape[0]
+
+    @property
+    def dimension(self) -> int:
+        """Dimension of the points."""
+        return self.points.tail[0]
+
+    @property
+    def arrays(self) -> tuple[LazyArray, ...]:
+        """Points, scores, and the values of each task."""
+        return (self.points, self.scores, *self.values)
+
+    @property
+    def guide(self) -> LazyArray | None:
+        """The Dask array whose chunks all others follow, if there is any."""
+        return next((array for array in self.arrays if array.is_dask), None)
+
+    @cached_property
+    def places(self) -> list[Place]:
+        """Blocks that cover all rows, by the chunks of the points where they have any."""
+        chains, draws = self.chains
+        if self.guide is not None:
+            chunks = self.guide.source.chunks
+            across, along = (chunks[0], chunks[1]) if len(self.guide.leading) == 2 else ((1,), chunks[0])
+        else:
+            step = min(_step(self.points), draws)
+            across = _pieces(chains, max(1, BLOCK // draws) if step == draws else 1)
+            along = _pieces(draws, step)
+        corners = [(c, d) for c in _slices(across) for d in _slices(along)]
+        return [Place(number, *corner) for number, corner in enumerate(corners)]
+
+    def read(self, place: Place) -> Block:
+        """One block, each array read once."""
+        seen: dict[int, np.ndarray] = {}
+        for array in self.arrays:
+            if id(array.source) not in seen:
+                index = (place.chains, place.draws) if len(array.leading) == 2 else place.draws
+                seen[id(array.source)] = np.asarray(array.source[index])
+        return self.block(place, [seen[id(array.source)] for array in self.arrays])
+
+    def block(self, place: Place, pieces: Sequence[np.ndarray]) -> Block:
+        """A block of what was read of points, scores and each task's values, or an error that says where it is bad."""
+        checked = []
+        for array, piece, what in zip(self.arrays, pieces, self._labels, strict=True):
+            width = array.source.shape[len(array.leading) :]
+            expected = (*(place.shape if len(array.leading) == 2 else place.shape[1:]), *width)
+            require(
+                np.shape(piece) == expected,
+                f"All chunks of an array must have its columns, but {what} in {self.where(place)} have shape "
+                f"{np.shape(piece)} where {expected} was declared. Write that chunk again.",
+            )
+            checked.append(array.of_block(piece, place.shape))
+            self._require_finite(checked[-1], place, what)
+        points, scores, *values = (array.reshape(-1, *array.shape[2:]) for array in checked)
+        chain, draw = np.divmod(np.arange(len(points)), place.shape[1])
+        return Block(points, scores, np.column_stack(values), chain + place.chains.start, draw + place.draws.start)
+
+    def where(self, place: Place) -> str:
+        """A block in words."""
+        draws = f"rows {place.draws.start} to {place.draws.stop - 1}"
+        chains = "" if self.independent else f" of chains {place.chains.start} to {place.chains.stop - 1}"
+        return f"chunk {place.number} ({draws}{chains})"
+
+    @property
+    def _labels(self) -> list[str]:
+        return ["points", "scores", *(f"values of task {name!r}" for name in self.names)]
+
+    def _require_finite(self, array: np.ndarray, place: Place, what: str) -> None:
+        bad = ~(np.abs(array) <= LARGEST)
+        if bad.any():
+            first = np.argwhere(bad)[0]
+            row = place.draws.start + int(first[1])
+            chain = "" if self.independent else f" of chain {place.chains.start + int(first[0])}"
+            require(
+                False,
+                f"{what} must be finite and below {LARGEST:g}, but in {self.where(place)} {int(bad.sum())} entries are "
+                f"not; the first is {array[bad][0]} at row {row}{chain}. Remove those rows (from points, scores and "
+                "values alike).",
+            )
+
+
+def _lazy(array: LazyArray | np.ndarray, task: Task) -> LazyArray:
+    if isinstance(array, LazyArray):
+        return array
+    leading = task.chains or (task.size,)
+    return LazyArray(array.reshape(*leading, *array.shape[1:]), leading, array.shape[1:])
+
+
+def _step(points: LazyArray) -> int:
+    """Draws of a block: whole chunks of a stored array, so that none is unpacked twice."""
+    chunks = getattr(points.source, "chunks", None)
+    chunk = int(chunks[len(points.leading) - 1]) if chunks else 1
+    return max(chunk, BLOCK // chunk * chunk)
+
+
+def _pieces(total: int, step: int) -> list[int]:
+    whole, rest = divmod(total, step)
+    return [step] * whole + [rest] * (rest > 0)
+
+
+def _slices(sizes: Sequence[int]) -> list[slice]:
+    stops = np.cumsum(sizes).tolist()
+    return [slice(stop - size, stop) for stop, size in zip(stops, sizes, strict=True)]

@@ -1,0 +1,123 @@
+"""Arrays that are not in memory give the answer of arrays that are, and bad ones an error that says where."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import vvcv
+
+da = pytest.importorskip("dask.array")
+zarr = pytest.importorskip("zarr")
+delayed = pytest.importorskip("dask").delayed
+
+
+def memory_maps(arrays, folder):
+    maps = []
+    for name, array in arrays.items():
+        np.save(folder / f"{name}.npy", array)
+        maps.append(np.load(folder / f"{name}.npy", mmap_mode="r"))
+    return maps
+
+
+def zarr_arrays(arrays, folder):
+    root = zarr.open_group(folder / "draws.zarr", mode="w")
+    for name, array in arrays.items():
+        root.create_array(name, data=array, chunks=(*([1] if array.ndim == 3 else []), 70, array.shape[-1]))
+    return [root[name] for name in arrays]
+
+
+def dask_arrays(arrays, folder):
+    return [da.from_array(array, chunks=(*([3] if array.ndim == 3 else []), 190, 1)) for array in arrays.values()]
+
+
+def xarray_over_zarr(arrays, folder, chunks=None):
+    xr = pytest.importorskip("xarray")
+    labelled = xr.Dataset({k: ([*["chain", "draw"][3 - a.ndim :], f"{k}_column"], a) for k, a in arrays.items()})
+    stored = {k: {"chunks": (*a.shape[: a.ndim - 2], 111, a.shape[-1])} for k, a in arrays.items()}
+    labelled.to_zarr(folder / "labelled.zarr", consolidated=False, encoding=stored)
+    opened = xr.open_zarr(folder / "labelled.zarr", chunks=chunks, consolidated=False)
+    return [opened[name] for name in arrays]
+
+
+def xarray_over_dask(arrays, folder):
+    return xarray_over_zarr(arrays, folder, chunks={})
+
+
+SOURCES = [memory_maps, zarr_arrays, dask_arrays, xarray_over_zarr, xarray_over_dask]
+
+
+def named(sample):
+    return dict(zip(("points", "scores", "values"), sample, strict=True))
+
+
+def numbers(estimate):
+    return np.concatenate([estimate.mean, estimate.std_error, estimate.covariance.ravel(), estimate.monte_carlo.mean])
+
+
+@pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.parametrize("kind", ["sample", "chains"])
+def test_arrays_on_disk_give_the_answer_of_arrays_in_memory(small_machine, request, tmp_path, source, kind):
+    arrays = request.getfixturevalue(kind)
+    expected = vvcv.estimate(vvcv.Tasks.shared(*arrays), "zv", on_alarm="ignore")
+    tasks = vvcv.Tasks.shared(*source(named(arrays), tmp_path))
+    assert tasks[0].is_lazy and tasks.share_points and (tasks[0].chains is None) is (kind == "sample")
+    found = vvcv.estimate(tasks, "zv", on_alarm="ignore")
+    np.testing.assert_allclose(numbers(found), numbers(expected), rtol=1e-8, atol=1e-14)
+    assert found.sizes == expected.sizes and found.tasks is None
+
+
+def test_a_sample_that_fits_is_read_and_fitted_exactly(sample, tmp_path):
+    points, scores, values = (array[:80] for array in sample)
+    lazy = vvcv.Task(*memory_maps({"x": points, "s": scores, "f": values[:, 0]}, tmp_path))
+    assert not lazy.is_lazy and isinstance(lazy.points, np.ndarray)
+
+
+def test_inducing_points_serve_dask_arrays(small_machine, sample):
+    given = {"kernel": "squared-exponential", "on_alarm": "ignore"}
+    expected = vvcv.estimate(vvcv.Tasks.shared(*sample), "inducing", **given)
+    found = vvcv.estimate(vvcv.Tasks.shared(*dask_arrays(named(sample), None)), "inducing", **given)
+    assert (np.abs(found.mean - expected.mean) < 0.01 * expected.std_error + 1e-11).all()
+    assert {words.removesuffix(", cross-fitted") for words in found.kernel} == {
+        words.removesuffix(", cross-fitted") for words in expected.kernel
+    }
+
+
+def test_alarms_are_raised_from_some_of_the_rows(small_machine, sample):
+    points, scores, values = dask_arrays(named(sample), None)
+    with pytest.raises(ValueError, match="the data raise alarms"):
+        vvcv.estimate(vvcv.Tasks.shared(points, -scores, values), on_alarm="raise")
+
+
+def test_a_number_that_is_none_is_named_by_chunk_and_row(small_machine, sample):
+    points, scores, values = (array.copy() for array in sample)
+    scores[1234, 1] = np.nan
+    lazy = [da.from_array(array, chunks=(500, -1)) for array in (points, scores, values)]
+    with pytest.raises(ValueError, match=r"scores must be finite.*chunk 2 \(rows 1000 to 1499\) 1 entries.*row 1234"):
+        vvcv.estimate(vvcv.Tasks.shared(*lazy), "zv")
+
+
+def test_chunks_of_unequal_columns_are_named(small_machine, sample):
+    points, scores, values = (da.from_array(array, chunks=(600, -1)) for array in sample)
+    narrow = da.from_delayed(delayed(sample[0][1800:, :1]), (600, 2), float)
+    crooked = da.concatenate([points[:1800], narrow])
+    with pytest.raises(ValueError, match=r"points in chunk 3 \(rows 1800 to 2399\) have shape \(600, 1\) where"):
+        vvcv.estimate(vvcv.Tasks.shared(crooked, scores, values), "zv")
+
+
+def test_shapes_that_do_not_fit_are_found_without_reading(small_machine, sample):
+    points, scores, values = (da.from_array(array, chunks=(600, -1)) for array in sample)
+    with pytest.raises(ValueError, match="scores must have the shape of the points"):
+        vvcv.Task(points, scores[:-1], values[:, 0])
+    with pytest.raises(ValueError, match=r"shape \(2400, 'T'\).*\(2399, 3\)"):
+        vvcv.Tasks.shared(points, scores, values[:-1])
+    with pytest.raises(ValueError, match="compute_chunk_sizes"):
+        vvcv.Task(points[points[:, 0] > 0], scores, values[:, 0])
+    with pytest.raises(ValueError, match="Only `estimate` reads rows block by block"):
+        vvcv.check(vvcv.Tasks.shared(points, scores, values))
+
+
+def test_importing_the_library_imports_no_dask():
+    code = "import sys, vvcv; sys.exit(bool({'dask', 'distributed', 'zarr'} & set(sys.modules)))"
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0

@@ -1,0 +1,130 @@
+"""Fits from sums over blocks are those of all rows at once, wherever blocks begin, and their error bars are honest."""
+
+import numpy as np
+import pytest
+
+import vvcv
+from vvcv.data.chains import effective_size
+from vvcv.estimation import large_ladder
+from vvcv.large import batches, inducing, normal_equations, rows
+
+#: E exp(a.x), E cos(2 a.x) and E x_1^2 x_2 + 1 under a standard normal, |a|^2 = 0.52.
+EXACT = np.array([np.exp(0.26), np.exp(-1.04), 1.0])
+
+KERNEL = {"kernel": "squared-exponential", "check": False}
+
+
+def numbers(estimate):
+    return np.concatenate([estimate.mean, estimate.std_error, estimate.cross_fitted_std_error, estimate.covariance[0]])
+
+
+def test_streamed_polynomials_are_least_squares_of_all_rows(small_machine, sample, monkeypatch):
+    tasks = vvcv.Tasks.shared(*sample)
+    streamed = vvcv.estimate(tasks, "zv", **KERNEL)
+    monkeypatch.setattr(large_ladder, "largest_system", lambda: 10**6)
+    exact = vvcv.estimate(tasks, "zv", **KERNEL)
+    for name in ("mean", "std_error", "cross_fitted_std_error"):
+        np.testing.assert_allclose(getattr(streamed, name), getattr(exact, name), rtol=1e-9, atol=1e-14)
+    new = np.random.default_rng(0).normal(size=(5, 2))
+    np.testing.assert_allclose(streamed.control_variate(new, -new, 1), exact.control_variate(new, -new, 1), atol=1e-12)
+    off_diagonal = np.abs(streamed.covariance - exact.covariance)[0, 1] / np.prod(exact.std_error[:2])
+    assert off_diagonal < 0.2  # the one is of what rows move the mean by, the other of the residuals of some
+
+
+def test_nothing_depends_on_where_blocks_begin(small_machine, chains, monkeypatch):
+    tasks = vvcv.Tasks.shared(*chains)
+    whole = vvcv.compare(tasks, ["zv", "inducing"], **KERNEL)
+    monkeypatch.setattr(rows, "BLOCK", 77)
+    monkeypatch.setattr(normal_equations, "STRIP", 50)
+    in_pieces = vvcv.compare(tasks, ["zv", "inducing"], **KERNEL)
+    np.testing.assert_allclose(numbers(in_pieces["zv"]), numbers(whole["zv"]), rtol=1e-8, atol=1e-14)
+    # Residuals of a kernel fit are a millionth of the values here, and rounding takes some of their digits.
+    apart = np.abs(in_pieces["inducing"].mean - whole["inducing"].mean)
+    assert (apart < 0.01 * whole["inducing"].std_error + 1e-11).all()
+    np.testing.assert_allclose(in_pieces["inducing"].std_error, whole["inducing"].std_error, rtol=0.01, atol=1e-11)
+
+
+def test_inducing_points_come_close_to_the_exact_fit_and_know_it(small_machine, sample, monkeypatch):
+    tasks = vvcv.Tasks.shared(*sample)
+    estimate = vvcv.estimate(tasks, "inducing", **KERNEL)
+    polynomial = vvcv.estimate(tasks, "zv", **KERNEL)
+    error = np.abs(estimate.mean - EXACT)
+    assert (estimate.std_error[:2] < 0.05 * polynomial.std_error[:2]).all()
+    assert (error < 4 * estimate.std_error + 1e-14).all()  # one in 15,000 right error bars fails
+    # With few points the rest is left to the error bar.
+    monkeypatch.setattr(inducing, "MOST_POINTS", 5)
+    monkeypatch.setattr(inducing, "MANY_POINTS", 5)
+    coarse = vvcv.estimate(tasks, "inducing", **KERNEL)
+    assert (coarse.std_error[:2] > 2 * estimate.std_error[:2]).all()
+    assert (np.abs(coarse.mean - EXACT) < 4 * coarse.std_error + 1e-14).all()
+
+
+def test_auto_goes_there_by_size_and_says_so(small_machine, sample):
+    estimate = vvcv.estimate(vvcv.Tasks.shared(*sample), **KERNEL)
+    assert estimate.methods[:2] == ("inducing", "inducing") and "points for 2400 rows" in estimate.kernel[0]
+    with pytest.raises(ValueError, match="2400 rows.*room for 500 rows.*'inducing'"):
+        vvcv.estimate(vvcv.Tasks.shared(*sample), "vv", **KERNEL)
+
+
+def test_small_tasks_beside_large_ones_keep_all_rungs(small_machine, sample):
+    points, scores, values = sample
+    small = vvcv.Task(points[:60], scores[:60], values[:60, 0], "small")
+    large = vvcv.Task(points, scores, values[:, 0], "large")
+    together, alone = vvcv.estimate([large, small], **KERNEL), vvcv.estimate(small, **KERNEL)
+    assert together.methods[0] == "inducing"
+    assert together.mean[1] == alone.mean[0] and together.std_error[1] == alone.std_error[0]
+
+
+def test_points_in_separate_groups_keep_the_plain_average(small_machine):
+    rng = np.random.default_rng(0)
+    centre = 8.0 * (rng.uniform(size=(600, 1)) < 0.5)
+    noise = rng.normal(size=(600, 1))
+    estimate = vvcv.estimate(vvcv.Task(centre + noise, -noise, centre[:, 0]), **KERNEL)
+    assert estimate.methods == ("mc",) and "separate groups" in estimate.explain()
+
+
+@pytest.mark.parametrize("most", [20_000, 400])
+def test_batches_know_the_autocorrelation_of_chains(monkeypatch, most):
+    rng = np.random.default_rng(3)
+    draws = np.empty((4, 5000))
+    draws[:, 0] = rng.normal(size=4)
+    for i in range(1, 5000):
+        draws[:, i] = 0.9 * draws[:, i - 1] + np.sqrt(1 - 0.81) * rng.normal(size=4)
+    monkeypatch.setattr(batches, "MOST_SUMS", most)
+    batching = batches.Batching.of(draws.shape, 1)
+    chain, draw = (index.ravel() for index in np.indices(draws.shape))
+    half = slice(0, 7777), slice(7777, None)
+    found = [batching.sums(draws.ravel()[part, None], chain[part], draw[part]) for part in half]
+    measured = batching.inefficiency(found[0] + found[1], np.array([np.var(draws)]))[0]
+    assert (batching.length == 1) is (most == 20_000)
+    if batching.length == 1:
+        assert measured == pytest.approx(draws.size / effective_size(draws.ravel(), draws.shape), rel=1e-3)
+    assert measured == pytest.approx(19, rel=0.35)  # (1 + 0.9) / (1 - 0.9); its own error is about a tenth
+
+
+def test_chains_widen_the_error_bar(small_machine, chains):
+    points, scores, values = chains
+    noise = np.cumsum(np.random.default_rng(1).normal(size=(4, 1200)), axis=1)[:, ::2]
+    values = values[..., :1] + 0.01 * noise[..., None]
+    kept = vvcv.estimate(vvcv.Tasks.shared(points, scores, values), "zv", **KERNEL)
+    flat = (array.reshape(2400, -1) for array in (points, scores, values))
+    forgotten = vvcv.estimate(vvcv.Tasks.shared(*flat), "zv", **KERNEL)
+    assert kept.monte_carlo.mean[0] == pytest.approx(forgotten.monte_carlo.mean[0], rel=1e-12)
+    assert kept.std_error[0] > 4 * forgotten.std_error[0]
+
+
+def test_pivots_are_the_points_that_the_others_leave_most_open():
+    x = np.concatenate([np.linspace(0, 0.1, 9), [3.0]])
+    matrix = np.exp(-((x[:, None] - x) ** 2))
+    factor, order = inducing.pivoted_cholesky(matrix)
+    assert 9 in order[:2].tolist()
+    np.testing.assert_allclose(factor @ factor.T, matrix, atol=1e-12)
+
+
+def test_control_variates_of_large_samples_have_mean_zero(small_machine, sample):
+    points = np.random.default_rng(9).normal(size=(40_000, 2))
+    estimate = vvcv.estimate(vvcv.Tasks.shared(*sample), "inducing", **KERNEL)
+    variate = estimate.control_variate(points, -points, 0)
+    assert abs(variate.mean()) < 4.5 * variate.std() / 200  # one right variate in 150,000 fails
+    rest = np.exp(points @ [0.6, -0.4]) - variate
+    assert rest.std() < 1e-3
