@@ -3,7 +3,8 @@
     python benchmarks/time_to_answer.py [--rows NAME ...] [--out benchmarks/time_to_answer.json]
 
 Every row runs in a process of its own, compilation counted, the import of vvcv not. D is the fastest of three `dpotrf`
-of N rows in the same process before and after. The target is a product of log-gamma densities, rotated; integrands are
+of N rows in the same process before and after. Where scikit-learn is installed, one fit of its Gaussian process to the
+same rows is timed in the same process, too. The target is a product of log-gamma densities, rotated; integrands are
 means and squares of its coordinates, with exact answers.
 """
 
@@ -32,9 +33,27 @@ SHARED = {
     "N = 300, d = 8, T = 1": (300, 8, 1),
     "N = 1000, d = 10, T = 1": (1000, 10, 1),
     "N = 1000, d = 10, T = 10": (1000, 10, 10),
+    "N = 1000, d = 10, T = 50": (1000, 10, 50),
+    "N = 2000, d = 10, T = 1": (2000, 10, 1),
     "N = 4000, d = 25, T = 50": (4000, 25, 50),
+    "N = 8000, d = 25, T = 10": (8000, 25, 10),
 }
 BOREHOLE = "borehole, 150 + 150"
+
+#: Name: tasks, points of each one's own, targets.
+OWN = {"8 tasks x 60, 8 targets": (8, 60), "20 tasks x 20, 20 targets": (20, 20)}
+
+#: At most so many factorisations.
+BARS = {
+    BOREHOLE: 2500,
+    "N = 1000, d = 10, T = 1": 200,
+    "N = 1000, d = 10, T = 10": 300,
+    "N = 1000, d = 10, T = 50": 600,
+    "N = 4000, d = 25, T = 50": 60,
+    "N = 8000, d = 25, T = 10": 25,
+    "8 tasks x 60, 8 targets": 2000,
+    "20 tasks x 20, 20 targets": 2000,
+}
 
 
 def log_gamma(rows: int, d: int, count: int, seed: int) -> tuple[vvcv.Tasks, np.ndarray]:
@@ -43,11 +62,25 @@ def log_gamma(rows: int, d: int, count: int, seed: int) -> tuple[vvcv.Tasks, np.
     turn, scale = np.linalg.qr(rng.normal(size=(d, d)))[0], np.linspace(0.5, 2, d)
     u = rng.gamma(SHAPE, 1.0, size=(4, rows // 4, d))
     points, scores = (np.log(u) * scale) @ turn.T, ((SHAPE - u) / scale) @ turn.T
-    values = np.concatenate([points, points**2], axis=-1)
-    mean = turn @ (scale * digamma(SHAPE))
-    exact = np.concatenate([mean, mean**2 + (turn * scale) ** 2 @ np.full(d, polygamma(1, SHAPE))])
-    chosen = np.argsort(np.arange(2 * d) % d, kind="stable")[:count]
-    return vvcv.Tasks.shared(points, scores, values[..., chosen]), exact[chosen]
+    mean, covariance = turn @ (scale * digamma(SHAPE)), (turn * scale**2) @ turn.T * polygamma(1, SHAPE)
+    pairs = [(i, i + k) for k in range(d) for i in range(d - k)]
+    first, second = (np.array(side) for side in zip(*pairs, strict=True))
+    values = np.concatenate([points, points[..., first] * points[..., second]], axis=-1)
+    exact = np.concatenate([mean, mean[first] * mean[second] + covariance[first, second]])
+    # A mean and a square of each coordinate in turn, then products.
+    chosen = [k for i in range(d) for k in (i, d + i)] + list(range(2 * d, len(exact)))
+    return vvcv.Tasks.shared(points, scores, values[..., chosen[:count]]), exact[chosen[:count]]
+
+
+def own_targets(count: int, rows: int, seed: int) -> tuple[vvcv.Tasks, np.ndarray]:
+    """Like integrands exp(a x) of one variable, each under a normal of its own, at points of its own."""
+    rng = np.random.default_rng(seed)
+    centres, growth = np.linspace(-0.5, 0.5, count), np.linspace(0.3, 0.6, count)
+    tasks = []
+    for centre, a in zip(centres, growth, strict=True):
+        x = centre + rng.normal(size=(rows, 1))
+        tasks.append(vvcv.Task(x, centre - x, np.exp(a * x[:, 0])))
+    return vvcv.Tasks(tasks), np.exp(growth * centres + growth**2 / 2)
 
 
 def two_boreholes(seed: int) -> tuple[vvcv.Tasks, np.ndarray]:
@@ -70,9 +103,32 @@ def factorisation(rows: int) -> float:
     return min(seconds)
 
 
+def drawn(name: str, seed: int) -> tuple[vvcv.Tasks, np.ndarray]:
+    """The data of a row, with exact answers."""
+    if name in OWN:
+        return own_targets(*OWN[name], seed)
+    return two_boreholes(seed) if name == BOREHOLE else log_gamma(*SHARED[name], seed)
+
+
+def gaussian_process(name: str, seed: int) -> float | None:
+    """Seconds of one fit by scikit-learn with a lengthscale for each axis, no restarts; None where it is not there."""
+    try:
+        from sklearn.gaussian_process import GaussianProcessRegressor
+        from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
+    except ImportError:
+        return None
+    if name not in SHARED or SHARED[name][2] > 1:
+        return None
+    (task,), _ = drawn(name, seed)
+    kernel = ConstantKernel() * RBF(np.ones(task.points.shape[1])) + WhiteKernel()
+    started = time.perf_counter()
+    GaussianProcessRegressor(kernel, normalize_y=True).fit(task.points, task.values)
+    return round(time.perf_counter() - started, 2)
+
+
 def measure(name: str, seed: int) -> dict:
     """One row: seconds, D, their ratio, peak memory and error, in this process."""
-    tasks, exact = two_boreholes(seed) if name == BOREHOLE else log_gamma(*SHARED[name], seed)
+    tasks, exact = drawn(name, seed)
     rows = tasks[0].size if tasks.share_points or len(tasks) == 1 else sum(tasks.sizes)
     before, memory = factorisation(rows), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     started = time.perf_counter()
@@ -85,6 +141,8 @@ def measure(name: str, seed: int) -> dict:
         "seconds": round(seconds, 2),
         "factorisation": unit,
         "ratio": round(seconds / unit),
+        "at_most": BARS.get(name),
+        "scikit_learn_seconds": gaussian_process(name, seed),
         "peak_gigabytes": round(peak * 1024 / 1e9, 2),
         "arrays_of_rows_squared": round((peak - memory) * 1024 / (8 * rows**2), 1),
         "error_over_plain": float(np.sqrt(np.mean(error**2) / np.mean(plain**2))),
@@ -94,7 +152,7 @@ def measure(name: str, seed: int) -> dict:
 def main() -> None:
     """Run the rows, each in a fresh process, and record them."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rows", nargs="*", default=[BOREHOLE, *SHARED])
+    parser.add_argument("--rows", nargs="*", default=[BOREHOLE, *SHARED, *OWN])
     parser.add_argument("--seed", type=int, default=40000)
     parser.add_argument("--out", type=Path, default=Path("benchmarks/time_to_answer.json"))
     parser.add_argument("--one", help="measure one row in this process and print it")

@@ -104,6 +104,19 @@ def compare(
     ['mc', 'zv']
     """
     tasks = as_tasks(tasks, lazy=True)
+    _check_methods_and_sizes(tasks, methods)
+    _check_wishes(on_alarm, on_interrupt, refused, seconds)
+    with limited(np.inf if seconds is None else seconds), placed(device):
+        ladder = _ladder(tasks, _options(kernel, criterion, order))
+        with interruptible(keep_best=on_interrupt == "best") as interruption:
+            diagnosis = interruption.attend(ladder.diagnosis, Diagnosis) if check else Diagnosis()
+            diagnosis.announce(tasks, on_alarm)
+            climb = partial(_climb_all, ladder, methods, refused, progress)
+            estimates = interruption.attend(climb, partial(_best_so_far, ladder, methods))
+        return diagnosis.attached(estimates, stopped=interruption.stopped_early, late=time_left() <= 0)
+
+
+def _check_methods_and_sizes(tasks: Tasks, methods: Sequence[str]) -> None:
     for method in methods:
         require(
             method in (*METHODS, "auto"),
@@ -114,21 +127,17 @@ def compare(
             task.size >= 2,
             f"A task needs at least two points for an error bar, but task {name!r} has {task.size}. Add points.",
         )
+
+
+def _check_wishes(on_alarm: str, on_interrupt: str, refused: str, seconds: float | None) -> None:
     require(on_alarm in get_args(OnAlarm), f"on_alarm must be one of {list(get_args(OnAlarm))}, but is {on_alarm!r}.")
-    options = _options(kernel, criterion, order)
-    large = any(too_large(tasks))
-    ladder: AnyLadder = LargeLadder(tasks, options) if large else Ladder(Prepared.of(tasks), options)
     require(on_interrupt in ("raise", "best"), f"on_interrupt must be 'raise' or 'best', but is {on_interrupt!r}.")
     require(refused in ("raise", "skip"), f"refused must be 'raise' or 'skip', but is {refused!r}.")
     require(seconds is None or seconds > 0, f"seconds must be a positive time, but is {seconds!r}.")
-    with limited(np.inf if seconds is None else seconds), placed(device):
-        with interruptible(keep_best=on_interrupt == "best") as interruption:
-            diagnosis = interruption.attend(ladder.diagnosis, Diagnosis) if check else Diagnosis()
-            diagnosis.announce(tasks, on_alarm)
-            estimates = interruption.attend(
-                partial(_climb_all, ladder, methods, refused, progress), partial(_best_so_far, ladder, methods)
-            )
-        return diagnosis.attached(estimates, stopped=interruption.stopped_early, late=time_left() <= 0)
+
+
+def _ladder(tasks: Tasks, options: Options) -> AnyLadder:
+    return LargeLadder(tasks, options) if any(too_large(tasks)) else Ladder(Prepared.of(tasks), options)
 
 
 def _climb_all(ladder: AnyLadder, methods: Sequence[str], refused: str, progress: bool | None) -> dict[str, Estimate]:

@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import copy_context
 from functools import cache
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
-from threadpoolctl import ThreadpoolController
+import threadpoolctl
 
 from .device import small_work_on_the_host
 from .precision import float64
@@ -105,6 +105,16 @@ def threads_for(rows: int) -> AbstractContextManager:
     return one_thread() if rows <= SMALL_SYSTEM else nullcontext()
 
 
+def take_control() -> None:
+    """Let this thread say how many threads BLAS has, while the one that had the word waits for it.
+
+    Of several threads threadpoolctl heeds, from its version 3.7 on, only the first that said something.
+    """
+    openblas: Any = getattr(threadpoolctl, "OpenBLASController", None)
+    if hasattr(openblas, "clear_controlling_thread"):
+        openblas.clear_controlling_thread(force=True)
+
+
 @contextmanager
 def _helpers(most: int, work: Callable[[], None]) -> Iterator[None]:
     """Threads that work beside this one, with its context variables; joined at the end, whatever happens."""
@@ -141,6 +151,6 @@ _IDLE = _IdleCores()
 
 
 @cache
-def _controller() -> ThreadpoolController:
+def _controller() -> threadpoolctl.ThreadpoolController:
     """What is known of the libraries loaded; looking for them takes milliseconds."""
-    return ThreadpoolController()
+    return threadpoolctl.ThreadpoolController()

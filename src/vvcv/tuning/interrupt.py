@@ -15,7 +15,7 @@ from contextvars import ContextVar, copy_context
 from typing import Any, TypeVar
 
 from ..runtime.clock import time_left
-from ..runtime.threads import Outcome, like_the_caller
+from ..runtime.threads import Outcome, like_the_caller, take_control
 
 R = TypeVar("R")
 
@@ -55,9 +55,10 @@ class Interruption:
         @like_the_caller
         def run() -> None:
             _LEFT_ALONE.set(left_alone)
+            take_control()
             outcomes.append(Outcome(work))
 
-        worker = threading.Thread(target=copy_context().run, args=(run,), daemon=True)
+        worker = threading.Thread(target=copy_context().run, args=(run,))  # no daemon: exit waits for its end
         worker.start()
         while worker.is_alive() and not self.pressed:
             worker.join(WINK)

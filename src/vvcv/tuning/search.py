@@ -100,16 +100,19 @@ def search(
     coarse = {system: design.thinned(COARSE_ROWS) for system, design in designs.items()}
     with one_thread():
         alone, with_polynomials = _on_coarse_rows(coarse, start, families, criterion)
-    best = min(alone, key=_merit)
-    if designs[best.system].size == coarse[best.system].size:
-        return [*alone, *with_polynomials]
-    pair = [best, *with_polynomials]
-    for rows, evaluations in (
-        () if stop_requested() else zip((MORE_ROWS, designs[best.system].size), ROWS_RACE, strict=True)
-    ):
-        on_more = (partial(refit, f, designs[f.system].thinned(rows), f.model, criterion, evaluations) for f in pair)
-        pair = _not_far_behind(those_that_work(on_more, at_once=True), designs)
-    return pair
+        best = min(alone, key=_merit)
+        if designs[best.system].size == coarse[best.system].size:
+            return [*alone, *with_polynomials]
+        return _on_more_rows([best, *with_polynomials], designs, criterion)
+
+
+def _on_more_rows(found: list[Found], designs: Mapping[Any, Design], criterion: Criterion) -> list[Found]:
+    """The same after a few more steps on more rows and fewer on all, those left out that fall far behind."""
+    all_rows = designs[found[0].system].size
+    for rows, evaluations in () if stop_requested() else zip((MORE_ROWS, all_rows), ROWS_RACE, strict=True):
+        attempts = (partial(refit, f, designs[f.system].thinned(rows), f.model, criterion, evaluations) for f in found)
+        found = _not_far_behind(those_that_work(attempts, at_once=True), designs)
+    return found
 
 
 def _on_coarse_rows(
