@@ -116,18 +116,37 @@ class Gram:
     def _add_separable(self, result: np.ndarray, term: SteinKernel) -> Pull:
         """Add B_tt' k_0, piece by piece."""
         block, pull_scalar = self._scalar_block(with_kernel(term, term.kernel.scalar), slice(0, self.size))
-        pieces = _pieces(self._tasks, _windows(block, self.size))
         b, pull_b = term.kernel.task_form.on_host() or _compiled(term.kernel.task_form)
+        if len(block) == 1:
+            return self._add_whole(result, term, block[0], b, pull_b, pull_scalar)
+        pieces = _pieces(self._tasks, _windows(block, self.size))
         _add_tiles(result, block, pieces, b)
 
         def pull(cotangent: np.ndarray) -> SteinKernel:
-            weighted = compiled_gram.aligned_zeros(
-                block.shape[-1] if len(block) == 1 else compiled_gram.bucket(self.size)
-            )
+            weighted = compiled_gram.aligned_zeros(compiled_gram.bucket(self.size))
             for piece in pieces:
                 np.multiply(cotangent[piece.outside], b[piece.tasks], out=weighted[piece.outside])
             slope = _task_sums(cotangent, block, pieces, b)
             return jax.tree.unflatten(jax.tree.structure(term), [*pull_b(slope), *pull_scalar(weighted)])
+
+        return pull
+
+    def _add_whole(self, result: np.ndarray, term: SteinKernel, block: np.ndarray, b, pull_b, pull_scalar) -> Pull:
+        """Add B_tt' k_0 where k_0 is in one piece, however many tasks there are."""
+        task, starts = self.side.task, [rows.start for rows in self._tasks.values()]
+        expanded, block = b[task[:, None], task], block[: self.size, : self.size]
+        result += block * expanded
+
+        def pull(cotangent: np.ndarray) -> SteinKernel:
+            product = np.triu(cotangent * block)
+            sums = np.add.reduceat(np.add.reduceat(product, starts, axis=0), starts, axis=1)
+            present = np.array(list(self._tasks))
+            slope = np.zeros_like(b)
+            # Above the diagonal of a task's own block every pair stands for two.
+            twice = np.diag(np.diag(sums)) - np.diag(np.bincount(task, weights=np.diagonal(product))[present])
+            slope[np.ix_(present, present)] = np.triu(sums) + np.triu(sums, 1).T + twice
+            leaves = [*pull_b(slope), *pull_scalar(cotangent * expanded)]
+            return jax.tree.unflatten(jax.tree.structure(term), leaves)
 
         return pull
 
