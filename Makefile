@@ -19,6 +19,14 @@ RELEASE_PYTHONS ?= 3.11 3.13#  oldest and newest for `make release-check`: versi
 # One BLAS thread for each test process, so that the processes do not fight over the cores.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 VECLIB_MAXIMUM_THREADS=1 MPLBACKEND=Agg
 
+# A virtual environment in one folder, with what pip is told to install.
+COMMA := ,
+define install
+	@echo "installing into $(1) (once; takes a minute or more)"
+	@$(PYTHON) -m venv $(1)
+	@$(1)/bin/python -m pip --disable-pip-version-check -qq install $(2)
+endef
+
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test test-samplers test-newest docs figures look lint format fuzz mutants bench lock wheel \
 	release-check clean
@@ -46,9 +54,7 @@ test-samplers: $(SAMPLERS)/.installed ## run the tests of the adapters with the 
 	$(ONE_THREAD) $(SAMPLERS)/bin/python -m pytest -q -n $(strip $(WORKERS)) --dist loadscope tests/samplers $(PYTEST_ARGS)
 
 $(SAMPLERS)/.installed: pyproject.toml requirements.lock requirements-samplers.lock
-	@echo "installing into $(SAMPLERS) (once; takes a minute or more)"
-	@$(PYTHON) -m venv $(SAMPLERS)
-	@$(SAMPLERS)/bin/python -m pip --disable-pip-version-check -qq install -r requirements.lock -r requirements-samplers.lock
+	$(call install,$(SAMPLERS),-r requirements.lock -r requirements-samplers.lock)
 	@$(SAMPLERS)/bin/python -m pip --disable-pip-version-check -qq install --no-build-isolation --no-deps --editable .
 	@touch $@
 
@@ -57,9 +63,7 @@ test-newest: $(NEWEST)/.installed ## the same, and those of files and tables, wi
 		tests/samplers tests/interop tests/files tests/estimation/test_summary.py $(PYTEST_ARGS)
 
 $(NEWEST)/.installed: pyproject.toml
-	@echo "installing into $(NEWEST) (once; takes a minute or more)"
-	@$(PYTHON) -m venv $(NEWEST)
-	@$(NEWEST)/bin/python -m pip --disable-pip-version-check -qq install --editable '.[all,test]'
+	$(call install,$(NEWEST),--editable '.[all$(COMMA)test]')
 	@touch $@
 
 docs: $(DOCS)/.installed figures ## run the tutorials, build the site into build/site and check its links and names
@@ -76,9 +80,7 @@ look: ## open the built site in headless Chromium, wide and narrow: screenshots,
 	$(DOCS)/bin/python docs/hooks/look_at_site.py build/site build/screenshots
 
 $(DOCS)/.installed: pyproject.toml requirements.lock requirements-docs.lock
-	@echo "installing into $(DOCS) (once; takes a minute or more)"
-	@$(PYTHON) -m venv $(DOCS)
-	@$(DOCS)/bin/python -m pip --disable-pip-version-check -qq install -r requirements.lock -r requirements-docs.lock
+	$(call install,$(DOCS),-r requirements.lock -r requirements-docs.lock)
 	@$(DOCS)/bin/python -m pip --disable-pip-version-check -qq install --no-build-isolation --no-deps --editable .
 	@touch $@
 

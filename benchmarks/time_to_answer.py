@@ -5,7 +5,8 @@
 Every row runs in a process of its own, compilation counted, the import of vvcv not. D is the fastest of three `dpotrf`
 of N rows in the same process before and after. Where scikit-learn is installed, one fit of its Gaussian process to the
 same rows is timed in the same process, too. The target is a product of log-gamma densities, rotated; integrands are
-means and squares of its coordinates, with exact answers.
+means, squares and products of its coordinates, with exact answers; tasks on points of their own are exponentials under
+normals.
 """
 
 from __future__ import annotations

@@ -91,7 +91,7 @@ x = np.random.default_rng(0).normal(size=(3000, 4))
 f = np.exp(0.3 * x.sum(axis=1)) * np.sin(3 * x[:, 0])
 print("started", flush=True)
 est = vvcv.estimate(vvcv.Task(x, -x, f), check=False, on_interrupt="best")
-print("interrupted" in est.check.codes, est.methods[0], flush=True)
+print("interrupted" in est.check.codes, 0 < est.seconds < 60, flush=True)
 """
 
 
@@ -103,7 +103,7 @@ def test_a_large_fit_answers_from_the_methods_that_are_finished():
     time.sleep(4)
     process.send_signal(signal.SIGINT)
     out, error = process.communicate(timeout=60)
-    assert process.returncode == 0 and out.split()[0] == "True", error
+    assert process.returncode == 0 and out.split() == ["True", "True"], error
 
 
 def test_work_that_does_not_end_is_left_alone_once_there_is_an_answer():

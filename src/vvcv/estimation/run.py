@@ -112,7 +112,7 @@ def compare(
             diagnosis = interruption.attend(ladder.diagnosis, Diagnosis) if check else Diagnosis()
             diagnosis.announce(tasks, on_alarm)
             climb = partial(_climb_all, ladder, methods, refused, progress)
-            estimates = interruption.attend(climb, partial(_best_so_far, ladder, methods))
+            estimates = interruption.attend(climb, partial(_best_so_far, ladder, methods, time.perf_counter()))
         return diagnosis.attached(estimates, stopped=interruption.stopped_early, late=time_left() <= 0)
 
 
@@ -158,10 +158,10 @@ def _climb_all(ladder: AnyLadder, methods: Sequence[str], refused: str, progress
         return estimates
 
 
-def _best_so_far(ladder: AnyLadder, methods: Sequence[str]) -> dict[str, Estimate] | None:
+def _best_so_far(ladder: AnyLadder, methods: Sequence[str], started: float) -> dict[str, Estimate] | None:
     """The estimate from the rungs that are finished, where all were asked for, and so the plain averages are known."""
     offered = ladder.so_far() if tuple(methods) == ("auto",) else []
-    return {"auto": _estimate(ladder, "auto", offered, 0.0)} if offered and all(offered) else None
+    return {"auto": _estimate(ladder, "auto", offered, started)} if offered and all(offered) else None
 
 
 def _climb(ladder: AnyLadder, method: str) -> Estimate:

@@ -16,6 +16,7 @@ from jaxtyping import Array, Float
 from ..kernels.base import positive
 from ..runtime.device import device_for
 from ..stein import SteinKernel, SteinSum
+from ..stein.host_gram import twice_above
 from . import device as home
 from .dense import DenseSystem
 from .design import Design
@@ -91,17 +92,9 @@ def criterion_and_gradient(model: Model, design: Design, criterion: Criterion = 
     totals = np.bincount(design.side.task, weights=diagonal, minlength=design.tasks)
     cotangent[np.diag_indices_from(cotangent)] += (by_task / totals)[design.side.task]
     gradient = pull(cotangent)
-    by_part = variances * (parts @ _twice_above(cotangent).ravel()) if variances.size else variances
+    by_part = variances * (parts @ twice_above(cotangent).ravel()) if variances.size else variances
     leaves = [*jax.tree.leaves(gradient), by_task, by_part]
     return value, jax.tree.unflatten(jax.tree.structure(model), leaves)
-
-
-def _twice_above(upper: Float[np.ndarray, "N N"]) -> Float[np.ndarray, "N N"]:
-    """A symmetric matrix given above its diagonal, for sums of products with another: what is above counts twice."""
-    result = np.triu(upper, 1)
-    result *= 2
-    result[np.diag_indices_from(result)] = np.diagonal(upper)
-    return result
 
 
 def _noise(model: Model, design: Design, diagonal: Float[np.ndarray, " N"]) -> Float[np.ndarray, " N"]:

@@ -51,13 +51,27 @@ def block_and_pullback(term: SteinKernel, side: Side) -> tuple[Float[np.ndarray,
         by_lam, by_axes = np.zeros(d), np.zeros(d)
         for k, (start, stop) in enumerate(strips):
             part = kept[k] if kept else form(term.kernel, axes, lam, side, start, stop)
-            of_lam, of_axes = part.pull(_twice_above(cotangent[start:stop, start:]))
+            of_lam, of_axes = part.pull(twice_above(cotangent[start:stop, start:]))
             by_lam += of_lam
             by_axes += of_axes
         gradients = [_like(term.kernel.log_lengthscale, -2 * lam * by_lam)]
         return gradients if term.log_axes is None else [*gradients, _like(term.log_axes, axes * by_axes)]
 
     return result, pullback
+
+
+def twice_above(cotangent: Float[np.ndarray, "m k"]) -> Float[np.ndarray, "m k"]:
+    """The first rows of a symmetric matrix, from the diagonal on, for sums of products: entries above stand for two.
+
+    >>> twice_above(np.array([[1.0, 2.0], [7.0, 3.0]]))
+    array([[1., 4.],
+           [0., 3.]])
+    """
+    rows = len(cotangent)
+    weights = 2 * cotangent
+    weights[:, :rows] = np.triu(weights[:, :rows], 1)
+    weights[np.arange(rows), np.arange(rows)] = np.diagonal(cotangent)
+    return weights
 
 
 def _strips(n: int) -> Iterator[tuple[int, int]]:
@@ -67,15 +81,6 @@ def _strips(n: int) -> Iterator[tuple[int, int]]:
         stop = min(n, start + max(STRIP_ENTRIES // (n - start), 32))
         yield start, stop
         start = stop
-
-
-def _twice_above(cotangent: Float[np.ndarray, "m k"]) -> Float[np.ndarray, "m k"]:
-    """A strip of a symmetric cotangent whose entries above the diagonal stand for two, those below for none."""
-    rows = len(cotangent)
-    weights = 2 * cotangent
-    weights[:, :rows] = np.triu(weights[:, :rows], 1)
-    weights[np.arange(rows), np.arange(rows)] = np.diagonal(cotangent)
-    return weights
 
 
 def _like(parameter: Any, gradient: Float[np.ndarray, " d"]) -> np.ndarray:

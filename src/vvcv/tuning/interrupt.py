@@ -2,7 +2,8 @@
 
 The fit runs beside the main thread, which waits: an interrupt inside a compilation could take the process with it, and
 one inside a factorisation would wait for its end. Ctrl-C then is `KeyboardInterrupt` at once, or, where the user wants
-it, the best that is known within half a second; the fit, left alone, ends at its next evaluation.
+it, the answer of those methods that are finished, within half a second; where none is, the fit itself ends at its next
+evaluation with what it has. A fit that is left alone ends there, too.
 """
 
 from __future__ import annotations

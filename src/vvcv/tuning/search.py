@@ -92,7 +92,7 @@ def search(
     families: Sequence[str | Kernel] = CANDIDATES,
     criterion: Criterion = "reml",
 ) -> list[Found]:
-    """One model for each family, at the best coordinate system and level of the first, and one with polynomial parts.
+    """A model of each family that keeps up, in the best system and at the best level of the first, and one with parts.
 
     Where there are more rows than are searched on, the best one without parts and the one with them, tuned on more. A
     family whose covariance cannot be factorised is left out; only if none can, that is an error.
@@ -120,7 +120,7 @@ def _on_coarse_rows(
 ) -> tuple[list[Found], list[Found]]:
     """A model of each family that can keep up, and the best with polynomial parts."""
     looks = sorted(those_that_work(_looks(coarse, start, families[0], criterion), at_once=True), key=_merit)
-    alone = [_richer(coarse, [look for look in looks if not look.model.log_parts.size], criterion)]
+    alone = [_richer(coarse, [look for look in looks if not look.model.log_parts.size] or looks, criterion)]
     for family in () if stop_requested() else families[1:]:
         last = alone[-1]
         # What a smooth family takes for noise may be the shape of a rough one: it starts without.
