@@ -7,7 +7,7 @@ from vvcv.kernels import Side, SquaredExponential
 from vvcv.linear_system.dense import DenseSystem
 from vvcv.linear_system.design import Design
 from vvcv.linear_system.inverse import LEAF, inverse_from_factor
-from vvcv.linear_system.mean_errors import Errors
+from vvcv.linear_system.mean_errors import Errors, tail_moves
 from vvcv.linear_system.merit import merit_of
 from vvcv.stein import SteinKernel, gram, polynomial_features
 
@@ -122,3 +122,22 @@ def test_errors_of_means_are_those_of_refits_with_each_value_left_out(shared):
 
 def test_the_merit_of_a_fit_that_leaves_nothing_is_a_number():
     assert merit_of(np.zeros(1), np.ones(1))[0] == pytest.approx(0.5 * np.log(1e-300))
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_the_tail_is_what_a_refit_without_the_outermost_points_differs_by(shared):
+    given = design((9, 16))
+    if shared:
+        side = Side(given.side.points + 5, given.side.scores, np.zeros(25, int))
+        given = Design.build(side, np.column_stack([given.values, np.cos(given.values)]), np.ones(25), 1)
+    matrix = gram(SteinKernel(SquaredExponential(1.5)), given.side, given.side) + 1e-3 * np.eye(25)
+    found = DenseSystem(matrix.copy(), given.columns, given.values)
+    expected = []
+    for task, count in [(0, 5)] if shared else [(0, 3), (1, 4)]:
+        rows = given.rows(task)
+        points = given.side.points[rows]
+        far = np.argsort(-np.linalg.norm(points - points.mean(axis=0), axis=1))[:count]
+        kept = np.setdiff1d(np.arange(25), rows[far])
+        refit = DenseSystem(matrix[np.ix_(kept, kept)].copy(), given.columns[kept], given.values[kept])
+        expected.append(np.atleast_1d(np.abs(found.coefficients[task] - refit.coefficients[task])))
+    np.testing.assert_allclose(tail_moves(found, given), np.concatenate(expected), rtol=1e-8)

@@ -13,7 +13,7 @@ from jaxtyping import Float
 from ..data import Coordinates, Prepared
 from ..kernels import Kernel, Own, Separable, Side, correlation
 from ..linear_system.design import Design, orthonormal_features
-from ..linear_system.mean_errors import Errors
+from ..linear_system.mean_errors import Errors, tail_moves
 from ..linear_system.model import solve
 from ..runtime.clock import factorisation_seconds
 from ..stein import Ridge, SteinKernel, gram, polynomial_features, task_matrix, with_kernel
@@ -37,6 +37,7 @@ class Solution(NamedTuple):
     coefficients: Float[np.ndarray, q * m]
     weights: Float[np.ndarray, " N *m"]
     errors: Errors
+    tail: Float[np.ndarray, " m"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +65,8 @@ class KernelFit:
         if judged.size <= ROUNDED_ROWS:
             judged = judged.rounded()
             system = solve(self.found.model, judged)
-        return Solution(coefficients, weights, Errors.of(system, judged, self.found.tuned.free))
+        errors = Errors.of(system, judged, self.found.tuned.free)
+        return Solution(coefficients, weights, errors, tail_moves(system, judged))
 
     @property
     def mean(self) -> Float[np.ndarray, " m"]:
@@ -92,13 +94,13 @@ class KernelFit:
 
     @cached_property
     def std_error(self) -> Float[np.ndarray, " m"]:
-        """Standard errors of the means: the jackknife's, with the autocorrelation of chains, or the model's if larger.
-
-        The model's is raised where it was too sure of values left out, and never lowered.
+        """Standard errors of the means: the largest of the jackknife's, with the autocorrelation of chains, of what the
+        outermost points move, and of the model's, which is raised where it was too sure of values left out.
         """
         errors, members = self._errors, range(len(self.members))
         jackknife = errors.jackknife * np.sqrt([self._inefficiency(member) for member in members])
-        return self._scale * np.maximum(jackknife, errors.model * np.maximum(errors.z, 1.0))
+        model = errors.model * np.maximum(errors.z, 1.0)
+        return self._scale * np.max([jackknife, model * np.ones(len(members)), self.solution.tail], axis=0)
 
     def _inefficiency(self, member: int) -> float:
         """n / effective n of what each row moves the mean by, in the order drawn; one where blocks are left out."""

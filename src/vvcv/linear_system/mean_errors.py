@@ -7,6 +7,11 @@ With r_i the residual of value i predicted from all others, v_i its variance und
     left-out_t = rms over task t of r_i
     move_ti    = c_ti r_i                                what the mean would move by, value i replaced by its prediction
     jackknife_t = sqrt(sum_i move_ti^2)
+    tail_t      = |sum_{i in S} c_ti r_i|, S the sqrt(n) outermost points of task t, left out together
+
+Beyond the last points a fit goes on as its kernel does, which no point left out alone can question: its neighbours further
+out are there. What lies beyond the sample is to the sample as its own outermost points, of which extreme value theory
+takes about sqrt(n), are to the rest.
 
 Of Markov chains blocks of neighbours are left out together, and the jackknife sums their moves before it squares them.
 The k parameters were tuned on the same N values, which no residual knows: errors of the mean pay exp(k/N) (Akaike).
@@ -56,6 +61,19 @@ class Errors:
     def merit(self) -> Float[np.ndarray, " T"]:
         """By what fits are compared: the model's error as corrected by z, and the left-out residuals."""
         return merit_of(self.model * self.z, self.left_out)
+
+
+def tail_moves(system: System, design: Design) -> Float[np.ndarray, " T"]:
+    """What each mean moves by when the outermost points of its task are left out together."""
+    moves = []
+    for task in range(design.tasks):
+        rows = design.rows(task)
+        points = design.side.points[rows]
+        distance = np.sum((points - points.mean(axis=0)) ** 2, axis=1)
+        outermost = rows[np.argsort(-distance, kind="stable")[: round(np.sqrt(rows.size))]]
+        ((residual, _),) = system.leave_rows_out([outermost])
+        moves.append(np.atleast_1d(system.influence[task, outermost] @ residual))
+    return np.abs(np.concatenate(moves))
 
 
 def _blocks_out(system: System, folds: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
