@@ -99,6 +99,8 @@ def test_a_cluster_that_is_closed_in_mid_run_is_named_with_what_to_do(small_mach
     ):
         closing = threading.Timer(0.3, cluster.close)
         closing.start()
-        with pytest.raises(ValueError, match="was lost in mid-run.*Connect a new client and call again"):
+        with pytest.raises(
+            ValueError, match="cluster at inproc://.*was lost in mid-run.*Connect a new client and call again"
+        ):
             estimated(lazy(sample, pause=True))
         closing.join()
