@@ -120,14 +120,14 @@ def answer(rows: int, tasks: int, device: str | None, calls: int = 2, fewest: in
     }
 
 
-def one_method(method: str, rows: int, calls: int = 2) -> dict:
+def one_method(method: str, rows: int, device: str | None, calls: int = 3) -> dict:
     """A smooth problem with d = 4 by one method, on some samples: root mean square error, seconds of each."""
     record: dict = {"calls": [], "errors": [], "std_errors": []}
     PROGRESS.append(record)
     for k in range(calls):
         task, exact = smooth(rows, SEED + k)
         with timed(record):
-            estimate = vvcv.estimate(task, method, on_alarm="ignore")
+            estimate = vvcv.estimate(task, method, on_alarm="ignore", device=device)
         record["errors"].append(float(abs(estimate.mean - exact)[0]))
         record["std_errors"].append(float(estimate.std_error[0]))
     return record | {"rms_error": float(np.sqrt(np.mean(np.square(record["errors"])))), "kernel": estimate.kernel[0]}
@@ -166,8 +166,10 @@ PARTS: dict[str, Part] = {
     "estimate, N = 1000, T = 10, device='gpu'": Part(lambda: answer(1000, 10, "gpu"), 90),
     "estimate, N = 1000, T = 10, all on the device": Part(lambda: answer(1000, 10, "gpu", 3, fewest=200), 120),
     "estimate, N = 1000, T = 10, two cores": Part(lambda: answer(1000, 10, "cpu"), 60),
-    "smooth, N = 20000, d = 4, exact": Part(lambda: one_method("cf", 20_000), 90),
-    "smooth, N = 20000, d = 4, inducing": Part(lambda: one_method("inducing", 20_000), 90),
+    "smooth, N = 20000, d = 4, exact": Part(lambda: one_method("cf", 20_000, None), 90),
+    "smooth, N = 20000, d = 4, inducing": Part(lambda: one_method("inducing", 20_000, None), 90),
+    "smooth, N = 20000, d = 4, inducing, host": Part(lambda: one_method("inducing", 20_000, "cpu"), 120),
+    "smooth, N = 20000, d = 4, exact, host": Part(lambda: one_method("cf", 20_000, "cpu", 1), 300),
     "estimate, N = 20000, T = 5, host": Part(lambda: answer(20_000, 5, "cpu", 1), 300),
 }
 

@@ -105,8 +105,9 @@ def _on_cluster(client: Any, total: Any, groups: Sequence[Any], step: Step) -> A
         return last.result()
     except (CancelledError, KilledWorker, CommClosedError, TimeoutError, OSError) as error:
         raise ValueError(
-            f"The rows are read by the Dask cluster at {address}, which was lost in mid-run ({type(error).__name__}: {error}). Connect a new client and call again; workers that "
-            "are killed again and again need more memory or smaller chunks."
+            f"The rows are read by the Dask cluster at {address}, which was lost in mid-run "
+            f"({type(error).__name__}: {error}). Connect a new client and call again; workers that are killed again and "
+            "again need more memory or smaller chunks."
         ) from error
 
 
@@ -123,8 +124,8 @@ def _client() -> Any:
     except ValueError:
         return None
     gone = (
-        f"The rows are Dask arrays and are read by the current client's cluster at {_address(client)}, but {{}}. Start the "
-        "cluster again and connect a client to it, or close this client and Dask's threads will read them."
+        f"The rows are Dask arrays and are read by the current client's cluster at {_address(client)}, but {{}}. "
+        "Start the cluster again and connect a client to it, or close this client and Dask's threads will read them."
     )
     require(client.status == "running", gone.format(f"the client is {client.status}"))
     try:
