@@ -106,8 +106,8 @@ def _on_cluster(client: Any, total: Any, groups: Sequence[Any], step: Step) -> A
     except (CancelledError, KilledWorker, CommClosedError, TimeoutError, OSError) as error:
         raise ValueError(
             f"The rows are read by the Dask cluster at {address}, which was lost in mid-run "
-            f"({type(error).__name__}: {error}). Connect a new client and call again; workers that are killed again and "
-            "again need more memory or smaller chunks."
+            f"({type(error).__name__}: {error}). Connect a new client and call again; workers that are killed again "
+            "and again need more memory or smaller chunks."
         ) from error
 
 
