@@ -164,7 +164,7 @@ PARTS: dict[str, Part] = {
     "estimate, N = 20000, T = 5": Part(lambda: answer(20_000, 5, None), 120),
     "estimate, N = 1000, T = 10": Part(lambda: answer(1000, 10, None), 60),
     "estimate, N = 1000, T = 10, device='gpu'": Part(lambda: answer(1000, 10, "gpu"), 90),
-    "estimate, N = 1000, T = 10, all on the device": Part(lambda: answer(1000, 10, "gpu", 3, fewest=200), 120),
+    "estimate, N = 1000, T = 10, all on the device": Part(lambda: answer(1000, 10, "gpu", 3, fewest=200), 180),
     "estimate, N = 1000, T = 10, two cores": Part(lambda: answer(1000, 10, "cpu"), 60),
     "smooth, N = 20000, d = 4, exact": Part(lambda: one_method("cf", 20_000, None), 90),
     "smooth, N = 20000, d = 4, inducing": Part(lambda: one_method("inducing", 20_000, None), 90),
