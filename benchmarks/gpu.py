@@ -1,11 +1,13 @@
 """What a GPU gives: likelihood with gradient in units of the card's own Cholesky factorisation, and default estimates.
 
-    python benchmarks/gpu.py [--rows NAME ...] [--out benchmarks/gpu.json]
+    python benchmarks/gpu.py [PART ...] [--list] [--seconds S] [--out benchmarks/gpu.json]
 
-Runs with what a CUDA machine with jax has. Every row runs in a process of its own. Limits: value and gradient at
-N = 20,000 at most 4.5 factorisations and .35 s, at N = 40,000 at most 2.5 s, with at most 3 arrays of N x N alive;
-a default estimate at N = 20,000, d = 10, T = 5 in at most 30 s, one at N = 1000, d = 10, T = 10 five times as fast as
-on two cores of the same machine; means within a tenth of a standard error of the host's, the linear system to 1e-8.
+Runs with what a CUDA machine with jax has. Every part (a number of `--list`, or a word that occurs in its name) runs in
+a process of its own, has a limit in seconds, says where its time went, and is added to the record when it is done.
+Limits: value and gradient at N = 20,000 at most 4.5 factorisations and .35 s, at N = 40,000 at most 2.5 s, with at most
+3 arrays of N x N alive; a default estimate at N = 20,000, d = 10, T = 5 in at most 30 s, one at N = 1000, d = 10,
+T = 10 five times as fast as on two cores of the same machine; means within a tenth of a standard error of the host's,
+the linear system to 1e-8; inducing points at N = 20,000, d = 4 in a tenth of the time of exact with twice its error.
 """
 
 from __future__ import annotations
@@ -17,8 +19,12 @@ import platform
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from threading import Timer
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -27,13 +33,18 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import vvcv
+from benchmarks.scale import smooth
 from benchmarks.speed import problem
+from benchmarks.stages import Stages
 from benchmarks.time_to_answer import log_gamma
 from vvcv.linear_system.model import criterion_and_gradient, solve
 from vvcv.runtime.device import placed
 from vvcv.runtime.precision import float64
 
 DIMENSION, SEED = 10, 40000
+
+#: Stages that are shown; the record has all.
+LONGEST = 14
 
 TWO_THREADS = {"OPENBLAS_NUM_THREADS": "2", "OMP_NUM_THREADS": "2", "JAX_PLATFORMS": "cpu"}
 
@@ -91,69 +102,175 @@ def agreement(rows: int, name: str) -> dict:
     return {what: float(np.abs(a - b).max() / np.abs(a).max()) for what, a, b in pairs}
 
 
-def answer(rows: int, tasks: int, device: str | None, calls: int = 1) -> dict:
-    """Seconds of default estimates, the first with compilation, and the answer of the last."""
-    seconds = []
+def answer(rows: int, tasks: int, device: str | None, calls: int = 2, fewest: int | None = None) -> dict:
+    """Default estimates, the first with compilation, where their time goes, and the answer of the last."""
+    record: dict = {"calls": []}
+    PROGRESS.append(record)
     for k in range(calls):  # other draws of the same shape, the recorded ones last
         data, exact = log_gamma(rows, DIMENSION, tasks, SEED + calls - 1 - k)
-        started = time.perf_counter()
-        estimate = vvcv.estimate(data, device=device)
-        seconds.append(time.perf_counter() - started)
+        with placed(device, fewest), timed(record) as found:
+            estimate = vvcv.estimate(data)
+        found["methods"] = estimate.methods
     error, plain = np.abs(estimate.mean - exact), np.abs(estimate.monte_carlo.mean - exact)
-    return {
-        "seconds": seconds,
+    return record | {
         "mean": estimate.mean.tolist(),
         "std_error": estimate.std_error.tolist(),
         "error_over_plain": float(np.sqrt(np.mean(error**2) / np.mean(plain**2))),
+        "kernel": estimate.kernel[0],
     }
 
 
-def all_on_device() -> dict:
-    """The same where the first looks on a part of the rows go to the device too."""
-    with placed("gpu", fewest_rows=200):
-        return answer(1000, 10, None, 2)
+def one_method(method: str, rows: int, device: str | None, calls: int = 3) -> dict:
+    """A smooth problem with d = 4 by one method, on some samples: root mean square error, seconds of each."""
+    record: dict = {"calls": [], "errors": [], "std_errors": []}
+    PROGRESS.append(record)
+    for k in range(calls):
+        task, exact = smooth(rows, SEED + k)
+        with timed(record):
+            estimate = vvcv.estimate(task, method, on_alarm="ignore", device=device)
+        record["errors"].append(float(abs(estimate.mean - exact)[0]))
+        record["std_errors"].append(float(estimate.std_error[0]))
+    return record | {"rms_error": float(np.sqrt(np.mean(np.square(record["errors"])))), "kernel": estimate.kernel[0]}
 
 
-ROWS: dict[str, Callable[[], dict]] = {
-    "likelihood, N = 20000, B k": lambda: likelihood(20_000, "separable"),
-    "likelihood, N = 20000, B k + own": lambda: likelihood(20_000, "shared + own"),
-    "likelihood, N = 40000, B k": lambda: likelihood(40_000, "separable"),
-    "equal parameters, N = 2000": lambda: agreement(2000, "shared + own"),
-    "estimate, N = 20000, T = 5": lambda: answer(20_000, 5, None),
-    "estimate, N = 1000, T = 10": lambda: answer(1000, 10, None, 2),
-    "estimate, N = 1000, T = 10, device='gpu'": lambda: answer(1000, 10, "gpu", 2),
-    "estimate, N = 1000, T = 10, all on the device": all_on_device,
-    "estimate, N = 1000, T = 10, two cores": lambda: answer(1000, 10, "cpu", 2),
+#: What parts that take long have found so far, for when their time is up.
+PROGRESS: list[dict] = []
+
+
+@contextmanager
+def timed(record: dict) -> Iterator[dict]:
+    """Seconds and stages of one call, kept even if it is not finished."""
+    stages, started, found = Stages(), time.perf_counter(), {}
+    record["calls"].append(found)
+    record["so far"] = lambda: {"seconds": time.perf_counter() - started, "stages": stages.report()}
+    with stages:
+        yield found
+    found |= {"seconds": round(time.perf_counter() - started, 3), "stages": stages.report()}
+    del record["so far"]
+
+
+class Part(NamedTuple):
+    """One measurement, and the seconds it may take."""
+
+    measure: Callable[[], dict]
+    seconds: float
+
+
+PARTS: dict[str, Part] = {
+    "likelihood, N = 20000, B k": Part(lambda: likelihood(20_000, "separable"), 60),
+    "likelihood, N = 20000, B k + own": Part(lambda: likelihood(20_000, "shared + own"), 60),
+    "likelihood, N = 40000, B k": Part(lambda: likelihood(40_000, "separable"), 90),
+    "equal parameters, N = 2000": Part(lambda: agreement(2000, "shared + own"), 60),
+    "estimate, N = 20000, T = 5": Part(lambda: answer(20_000, 5, None), 120),
+    "estimate, N = 1000, T = 10": Part(lambda: answer(1000, 10, None), 60),
+    "estimate, N = 1000, T = 10, device='gpu'": Part(lambda: answer(1000, 10, "gpu"), 90),
+    "estimate, N = 1000, T = 10, all on the device": Part(lambda: answer(1000, 10, "gpu", 3, fewest=200), 180),
+    "estimate, N = 1000, T = 10, two cores": Part(lambda: answer(1000, 10, "cpu"), 60),
+    "smooth, N = 20000, d = 4, exact": Part(lambda: one_method("cf", 20_000, None), 90),
+    "smooth, N = 20000, d = 4, inducing": Part(lambda: one_method("inducing", 20_000, None), 90),
+    "smooth, N = 20000, d = 4, inducing, host": Part(lambda: one_method("inducing", 20_000, "cpu"), 120),
+    "smooth, N = 20000, d = 4, exact, host": Part(lambda: one_method("cf", 20_000, "cpu", 1), 300),
+    "estimate, N = 20000, T = 5, host": Part(lambda: answer(20_000, 5, "cpu", 1), 300),
 }
 
 
-def run(name: str) -> dict:
-    """One row in a fresh process, with two threads on two cores where it says so."""
+def measured(name: str, seconds: float) -> dict:
+    """One part in this process; when its time is up, what it was doing."""
+
+    def give_up() -> None:
+        where = {str(k): traceback.format_stack(frame)[-6:] for k, frame in sys._current_frames().items()}
+        found = {key: value() if callable(value) else value for each in PROGRESS for key, value in each.items()}
+        print(json.dumps({"unfinished after": seconds, **found, "where": where}), flush=True)
+        os._exit(0)
+
+    timer = Timer(seconds, give_up)
+    timer.daemon = True
+    timer.start()
+    found = PARTS[name].measure()
+    timer.cancel()
+    return found
+
+
+def run(name: str, seconds: float) -> dict:
+    """One part in a fresh process, with two threads on two cores where it says so."""
     two = name.endswith("two cores")
     command = [*(["taskset", "-c", "0,1"] if two else []), sys.executable, __file__, "--one", name]
     environment = {**os.environ, **(TWO_THREADS if two else {})}
-    done = subprocess.run(command, capture_output=True, text=True, env=environment)
-    return json.loads(done.stdout) if done.returncode == 0 else {"failed": done.stderr.strip().splitlines()[-1:]}
+    try:
+        done = subprocess.run(
+            [*command, "--seconds", str(seconds)], capture_output=True, text=True, env=environment, timeout=seconds + 30
+        )
+    except subprocess.TimeoutExpired:
+        return {"unfinished after": seconds + 30}
+    if done.returncode == 0:
+        return json.loads(done.stdout.splitlines()[-1])
+    return {"failed": done.stderr.strip().splitlines()[-8:], "exit status": done.returncode}
+
+
+def compared(parts: dict[str, dict]) -> dict:
+    """By how many of the host's standard errors answers differ from its own, and how many times as fast they came."""
+    found = {}
+    for host in ("estimate, N = 1000, T = 10, two cores", "estimate, N = 20000, T = 5, host"):
+        theirs = parts.get(host, {})
+        for name, mine in parts.items():
+            if name != host and name.startswith(host.rpartition(",")[0]) and "mean" in mine and "mean" in theirs:
+                off = np.abs(np.subtract(mine["mean"], theirs["mean"])) / theirs["std_error"]
+                times = theirs["calls"][-1]["seconds"] / mine["calls"][-1]["seconds"]
+                found[name] = {"standard errors off": float(off.max()), "times as fast": round(times, 2)}
+    return found
+
+
+def in_lines(found: dict) -> str:
+    """A part for a terminal: numbers in one line, and the longest stages of every call in others."""
+    lines = [json.dumps({key: value for key, value in found.items() if key not in ("calls", "so far", "where")})]
+    for call in [*found.get("calls", []), found.get("so far", {})]:
+        stages = sorted(call.get("stages", {}).items(), key=lambda each: -each[1]["seconds"])[:LONGEST]
+        lines += [f"  call of {call['seconds']:.2f} s"] if "seconds" in call else []
+        lines += [f"    {s['seconds']:8.2f} s {s['calls']:5d} x {name} (first {s['first']})" for name, s in stages]
+    return "\n".join([*lines, *(line for stack in found.get("where", {}).values() for line in stack[-2:])])
+
+
+def chosen(words: list[str]) -> list[str]:
+    """The parts that numbers or words name; all where none is given."""
+    names = list(PARTS)
+    named = {names[int(word)] for word in words if word.isdigit()}
+    named |= {name for name in names for word in words if not word.isdigit() and word in name}
+    return [name for name in names if not words or name in named]
 
 
 def main() -> None:
-    """Run the rows and record them."""
+    """Run the parts and record them."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rows", nargs="*", default=list(ROWS))
+    parser.add_argument("parts", nargs="*")
+    parser.add_argument("--list", action="store_true", help="show the parts and their limits")
+    parser.add_argument("--seconds", type=float, help="another limit for every part")
     parser.add_argument("--out", type=Path, default=Path("benchmarks/gpu.json"))
-    parser.add_argument("--one", help="measure one row in this process and print it")
+    parser.add_argument("--one", help="measure one part in this process and print it")
     arguments = parser.parse_args()
     if arguments.one:
-        print(json.dumps(ROWS[arguments.one]()))
+        print(json.dumps(measured(arguments.one, arguments.seconds or PARTS[arguments.one].seconds)))
         return
+    names = chosen(arguments.parts)
+    if arguments.list:
+        print("\n".join(f"{list(PARTS).index(name)}  {name} ({PARTS[name].seconds} s)" for name in names))
+        return
+    record = json.loads(arguments.out.read_text()) if arguments.out.exists() else {}
+    record |= machine()
+    for name in names:
+        started = time.perf_counter()
+        found = run(name, arguments.seconds or PARTS[name].seconds)
+        record.setdefault("parts", {})[name] = found
+        record["compared"] = compared(record["parts"])
+        print(f"\n{name} [{time.perf_counter() - started:.1f} s]\n{in_lines(found)}", flush=True)
+        arguments.out.write_text(json.dumps(record, indent=1) + "\n")
+    print("compared:", json.dumps(record["compared"], indent=1))
+
+
+def machine() -> dict:
+    """The card, the host and JAX."""
     card = "import jax; print(jax.local_devices()[0].device_kind)"
     kind = subprocess.run([sys.executable, "-c", card], check=True, capture_output=True, text=True).stdout.strip()
-    record: dict = {"device": kind, "host": f"{platform.machine()}, {os.cpu_count()} cores", "jax": jax.__version__}
-    record["rows"] = {}
-    for name in arguments.rows:
-        record["rows"][name] = run(name)
-        print(name, record["rows"][name], flush=True)
-        arguments.out.write_text(json.dumps(record, indent=1) + "\n")
+    return {"device": kind, "host": f"{platform.machine()}, {os.cpu_count()} cores", "jax": jax.__version__}
 
 
 if __name__ == "__main__":

@@ -90,3 +90,17 @@ def test_a_cluster_without_workers_is_an_error_before_any_work(small_machine, sa
         pytest.raises(ValueError, match="no worker came within.*Start the cluster again"),
     ):
         estimated(lazy(sample))
+
+
+def test_a_cluster_that_is_closed_in_mid_run_is_named_with_what_to_do(small_machine, sample):
+    with (
+        distributed.LocalCluster(n_workers=1, processes=False, dashboard_address=None, silence_logs=50) as cluster,
+        distributed.Client(cluster),
+    ):
+        closing = threading.Timer(0.3, cluster.close)
+        closing.start()
+        with pytest.raises(
+            ValueError, match="cluster at inproc://.*was lost in mid-run.*Connect a new client and call again"
+        ):
+            estimated(lazy(sample, pause=True))
+        closing.join()

@@ -7,7 +7,7 @@ from scipy.linalg import LinAlgError
 
 import vvcv
 from vvcv.kernels import Custom, Full, Matern, Own, Separable, Side, SquaredExponential
-from vvcv.linear_system import blocked
+from vvcv.linear_system import blocked, device
 from vvcv.linear_system.design import Design
 from vvcv.linear_system.device import DeviceSystem
 from vvcv.linear_system.mean_errors import Errors
@@ -68,6 +68,18 @@ def test_criteria_and_gradients_are_those_of_lapack(name, criterion):
     largest = max(np.abs(leaf).max() for leaf in jax.tree.leaves(slopes) if leaf.size)
     for mine, theirs in zip(jax.tree.leaves(gradient), jax.tree.leaves(slopes), strict=True):
         np.testing.assert_allclose(mine, theirs, rtol=1e-8, atol=1e-9 * largest)
+
+
+def test_a_small_matrix_is_evaluated_in_one_program_with_the_same_result(monkeypatch):
+    model, design = CASES["polynomial parts, two integrands"]
+    expected, slopes = criterion_and_gradient(model, design)
+    monkeypatch.setattr(blocked, "BLOCK", 128)
+    monkeypatch.setattr(device, "_evaluated", None)  # only its compiled form is asked for
+    with on_device():
+        value, gradient = criterion_and_gradient(model, design)
+    assert value == pytest.approx(expected, rel=1e-10)
+    for mine, theirs in zip(jax.tree.leaves(gradient), jax.tree.leaves(slopes), strict=True):
+        np.testing.assert_allclose(mine, theirs, rtol=1e-8, atol=1e-7)
 
 
 @pytest.mark.parametrize("name", CASES)

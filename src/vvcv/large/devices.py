@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from functools import cache
 
 import jax
@@ -11,6 +12,7 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jaxtyping import Float
 from scipy.linalg.blas import dsyrk, dtrmm
 
+from ..runtime.device import device_for
 from ..runtime.precision import float64
 
 
@@ -36,8 +38,8 @@ def times_triangle(raw: Float[np.ndarray, "n q"], upper: Float[np.ndarray, "q q"
 
 
 def on_host() -> bool:
-    """Whether there is nothing but one processor, where LAPACK is faster than compiled code."""
-    return jax.default_backend() == "cpu" and jax.local_device_count() == 1
+    """Whether there is nothing but one processor, or it was asked for: LAPACK is faster there than compiled code."""
+    return device_for(sys.maxsize) is None and (jax.default_backend() != "cpu" or jax.local_device_count() == 1)
 
 
 @float64

@@ -96,6 +96,7 @@ def _on_cluster(client: Any, total: Any, groups: Sequence[Any], step: Step) -> A
     from distributed import CancelledError, KilledWorker, as_completed
     from distributed.comm import CommClosedError
 
+    address = _address(client)  # a client that has lost its cluster knows it no more
     try:
         last, *watched = client.compute([total, *groups])
         for future in as_completed(watched):
@@ -104,9 +105,9 @@ def _on_cluster(client: Any, total: Any, groups: Sequence[Any], step: Step) -> A
         return last.result()
     except (CancelledError, KilledWorker, CommClosedError, TimeoutError, OSError) as error:
         raise ValueError(
-            f"The rows are read by the Dask cluster at {client.scheduler.address if client.scheduler else '?'}, which "
-            f"was lost in mid-run ({type(error).__name__}: {error}). Connect a new client and call again; workers that "
-            "are killed again and again need more memory or smaller chunks."
+            f"The rows are read by the Dask cluster at {address}, which was lost in mid-run "
+            f"({type(error).__name__}: {error}). Connect a new client and call again; workers that are killed again "
+            "and again need more memory or smaller chunks."
         ) from error
 
 
@@ -122,10 +123,9 @@ def _client() -> Any:
         client = default_client()
     except ValueError:
         return None
-    address = client.scheduler.address if client.scheduler else "an unknown address"
     gone = (
-        f"The rows are Dask arrays and are read by the current client's cluster at {address}, but {{}}. Start the "
-        "cluster again and connect a client to it, or close this client and Dask's threads will read them."
+        f"The rows are Dask arrays and are read by the current client's cluster at {_address(client)}, but {{}}. "
+        "Start the cluster again and connect a client to it, or close this client and Dask's threads will read them."
     )
     require(client.status == "running", gone.format(f"the client is {client.status}"))
     try:
@@ -133,6 +133,10 @@ def _client() -> Any:
     except TimeoutError:
         raise ValueError(gone.format(f"no worker came within {PATIENCE:.0f} s")) from None
     return client
+
+
+def _address(client: Any) -> str:
+    return client.scheduler.address if client.scheduler else "an unknown address"
 
 
 def _delayed_blocks(rows: Any) -> list[list[Any]]:

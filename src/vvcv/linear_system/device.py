@@ -20,7 +20,7 @@ from ..runtime.precision import float64
 from ..stein.tiled_gram import pull, tile_width
 from . import blocked
 from .design import Design
-from .placed import Placed, covariance, entries, noise_slopes, place
+from .placed import Placed, PlacedDesign, covariance, entries, noise_slopes, place
 from .system import System
 
 #: Columns are filled up to a multiple of this where their number should not matter to what is compiled.
@@ -92,8 +92,18 @@ def solve(model: Any, design: Design, device: jax.Device) -> DeviceSystem:
 @float64
 def criterion_and_gradient(model: Any, design: Design, criterion: str, device: jax.Device) -> tuple[float, Any]:
     """Minus the restricted or leave-one-out likelihood and its derivative; nothing else comes back to the host."""
-    covariates, columns, values = place(design, device)
-    width = _width(model, covariates)
+    placed = place(design, device)
+    rows = len(placed.values)
+    evaluated = _evaluated_at_once if rows <= blocked.BLOCK else _evaluated
+    value, gradient = jax.device_get(evaluated(model, placed, _width(model, placed.covariates), criterion))
+    if not np.isfinite(value):
+        raise LinAlgError("The covariance matrix is not positive definite.")
+    return float(value), gradient
+
+
+def _evaluated(model: Any, placed: PlacedDesign, width: int, criterion: str) -> tuple[Array, Any]:
+    """The criterion and its derivative by a few programs, each of which gives up the memory of what it was given."""
+    covariates, columns, values = placed
     matrix, diagonal, noise = covariance(model, covariates, width)
     factor, corners = blocked.factorise(matrix, _block(len(matrix)))
     value, reducer, weights = _restricted_likelihood(factor, corners, columns, values)
@@ -103,11 +113,7 @@ def criterion_and_gradient(model: Any, design: Design, criterion: str, device: j
     else:
         value, cotangent = _leave_one_out(inverse, reducer, weights)
         update, scale = jnp.zeros((len(inverse), 0)), 1.0
-    gradient = _pulled(model, covariates, width, cotangent, update, scale, diagonal, noise)
-    value, gradient = jax.device_get((value, gradient))
-    if not np.isfinite(value):
-        raise LinAlgError("The covariance matrix is not positive definite.")
-    return float(value), gradient
+    return value, _pulled(model, covariates, width, cotangent, update, scale, diagonal, noise)
 
 
 def _solution(factor: Array, corners: Array, right: Array) -> tuple[Array, Array]:
@@ -194,3 +200,6 @@ def _width(model: Any, placed: Placed) -> int:
 
 
 _solved = compiled(_solution)
+
+#: The same in one program: where matrices are small, to start each of many takes longer than what it does.
+_evaluated_at_once = compiled(_evaluated, static_argnums=(2, 3))

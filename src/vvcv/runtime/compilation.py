@@ -16,6 +16,8 @@ WITHOUT_TRIALS = {"xla_gpu_autotune_level": 0, "xla_cpu_use_fusion_emitters": Fa
 def compiled(function: Callable, options: Mapping[str, Any] = WITHOUT_TRIALS, **keywords: Any) -> Callable:
     """`jax.jit` with those of some compiler options that are known here; keywords are those of `jax.jit`.
 
+    Inside another program it is a part of that one, as JAX has no options for parts.
+
     >>> float(compiled(lambda x: 2 * x, {"no_such_option": 1})(1.0))
     2.0
     """
@@ -27,7 +29,8 @@ def compiled(function: Callable, options: Mapping[str, Any] = WITHOUT_TRIALS, **
 
     @wraps(function)
     def call(*arguments):
-        return program()(*arguments)
+        inside = any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree.leaves(arguments))
+        return (function if inside else program())(*arguments)
 
     return call
 
