@@ -17,7 +17,7 @@ def rows(points, scores):
 
 
 def correlated_quadrature():
-    """Nodes and weights that integrate polynomials exactly, bumps nearly, under a correlated normal, with its scores."""
+    """Nodes and weights, exact for polynomials under a correlated normal and nearly so for bumps, with its scores."""
     first, second = np.meshgrid(NODES, NODES)
     points = np.column_stack([first.ravel(), second.ravel()]) @ np.linalg.cholesky(COVARIANCE).T
     weights = np.outer(WEIGHTS, WEIGHTS).ravel()

@@ -9,7 +9,7 @@ With r_i the residual of value i predicted from all others, v_i its variance und
     jackknife_t = sqrt(sum_i move_ti^2)
     tail_t      = |sum_{i in S} c_ti r_i|, S the sqrt(n) outermost points of task t, left out together
 
-Beyond the last points a fit goes on as its kernel does, which no point left out alone can question: its neighbours further
+Beyond the last points a fit goes on as its kernel does, which no point left out alone can question: neighbours further
 out are there. What lies beyond the sample is to the sample as its own outermost points, of which extreme value theory
 takes about sqrt(n), are to the rest.
 
