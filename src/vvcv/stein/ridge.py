@@ -6,7 +6,6 @@ that belong to it alone, c_j = (Sigma s)_j / Sigma_jj,
     linear       s_z . s_z'                                            means
     quadratic    d + z.s + z'.s' + (z.z')(s.s')                        all products of two coordinates
     axis k       sum_j f_kj f_kj',   f_kj = h_k'(a_j) + h_k(a_j) c_j   the k-th Hermite polynomial h_k, k = 1, 2, 3
-    curves       the same with bumps exp(-(a - m)^2 / 2) for h_k, m = -3, -2, ..., 3: any smooth function of one axis
 
 are Stein kernels of order one: of k = 1, of k = x.y, and of fields Sigma e_j h_k(a_j) / Sigma_jj, whose divergence is
 h_k'. Near a Gaussian posterior the last make a one-dimensional problem of every parameter, whatever the correlations.
@@ -23,11 +22,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 #: What each part is, in words; the order of the variances.
-PARTS = ("linear", "squares", "cubes", "fourths", "curves", "products")
-
-#: Where the bumps of a curve stand, in standard deviations: as far apart as they are wide, so that together they are as
-#: good as a squared-exponential kernel, and as far out as samples of a few hundred go.
-BUMPS = np.arange(-3.0, 4.0)
+PARTS = ("linear", "squares", "cubes", "fourths", "products")
 
 Block = Callable[["Ridge", "Ridge"], np.ndarray]
 
@@ -48,7 +43,7 @@ class Ridge:
 
         >>> x = np.linspace(-1, 1, 5)[:, None]
         >>> [bool(0.7 < np.trace(m) / 5 < 1.5) for m in Ridge.of(x, -x, x, -x).matrices]
-        [True, True, True, True, True, True]
+        [True, True, True, True, True]
         """
         rows = cls(points, scores, axes, axis_scores, np.ones(len(PARTS)))
         size = np.array([part_variance.mean() for part_variance in rows._variances()])
@@ -88,7 +83,7 @@ class Ridge:
         square = np.sum(self.scores**2, axis=1)
         drift = np.sum(self.points * self.scores, axis=1)
         products = self.points.shape[1] + 2 * drift + square * np.sum(self.points**2, axis=1)
-        along = [np.sum(features**2, axis=1) for features in (*map(self.along_axes, (1, 2, 3)), self.curves())]
+        along = [np.sum(self.along_axes(k) ** 2, axis=1) for k in (1, 2, 3)]
         return [square, *along, products]
 
     def along_axes(self, k: int) -> Float[np.ndarray, "n d"]:
@@ -96,13 +91,6 @@ class Ridge:
         a = self.axes
         h, slope = {1: (a, 1.0), 2: (a**2 - 1, 2 * a), 3: (a**3 - 3 * a, 3 * a**2 - 3)}[k]
         return slope + h * self.axis_scores
-
-    def curves(self) -> Float[np.ndarray, "n 7d"]:
-        """The features of every bump on every axis."""
-        n, d = self.axes.shape
-        off = self.axes[:, :, None] - BUMPS
-        bump = np.e ** (-0.5 * off**2)  # an operator, so that arrays on a device will do
-        return ((self.axis_scores[:, :, None] - off) * bump).reshape(n, d * len(BUMPS))
 
 
 #: Rows of a large matrix that are added to at a time, so that no second one of its size is formed.
@@ -122,8 +110,4 @@ def _axis(k: int) -> Block:
     return lambda left, right: left.along_axes(k) @ right.along_axes(k).T
 
 
-def _curves(left: Ridge, right: Ridge) -> np.ndarray:
-    return left.curves() @ right.curves().T
-
-
-_BLOCKS: tuple[Block, ...] = (_linear, _axis(1), _axis(2), _axis(3), _curves, _products)
+_BLOCKS: tuple[Block, ...] = (_linear, _axis(1), _axis(2), _axis(3), _products)
