@@ -100,7 +100,10 @@ class Ladder:
 
     @cached_property
     def _grouped(self) -> list[bool]:
-        return [in_separate_groups(rows.points, rows.scores) for rows in self.prepared.distinct]
+        shared = self.tasks.share_points
+        looked_at = self.prepared.distinct[:1] if shared else self.prepared.distinct
+        apart = [in_separate_groups(rows.points, rows.scores) for rows in looked_at]
+        return apart * len(self.tasks) if shared else apart
 
     def _seconds_to_solve(self, method: str) -> float:
         """About how long the systems of a rung take to solve once their parameters are known."""
