@@ -99,7 +99,7 @@ def test_the_covariance_is_stored_with_the_estimate_though_the_data_are_not(tmp_
     np.testing.assert_allclose(loaded.covariance, estimate.covariance, rtol=1e-12)
 
 
-@pytest.mark.parametrize("problem", ["growths", "waves"])
+@pytest.mark.parametrize("problem", ["growths", "gammas"])
 def test_intervals_hold_the_exact_answer_as_often_as_they_say(problem):
     # 30 replications: with a coverage of 95 %, fewer than 24 are held once in a thousand.
     results = study(PROBLEMS[problem], "zv", 30)

@@ -6,7 +6,7 @@ import pytest
 from vvcv.kernels import Side, SquaredExponential
 from vvcv.linear_system.dense import DenseSystem
 from vvcv.linear_system.design import Design
-from vvcv.linear_system.inverse import LEAF, inverse_from_factor
+from vvcv.linear_system.inverse import LEAF, diagonal_from_root, inverse_from_root, inverse_of_factor
 from vvcv.linear_system.mean_errors import Errors, tail_moves
 from vvcv.linear_system.merit import merit_of
 from vvcv.stein import SteinKernel, gram, polynomial_features
@@ -77,8 +77,9 @@ def test_a_design_without_polynomial_parts_says_so():
 def test_a_matrix_is_inverted_from_its_factor(size):
     root = np.random.default_rng(size).normal(size=(size, size)) / np.sqrt(size)
     matrix = root @ root.T + np.eye(size)
-    found = np.tril(inverse_from_factor(np.asfortranarray(np.linalg.cholesky(matrix))))
-    np.testing.assert_allclose(found, np.tril(np.linalg.inv(matrix)), atol=1e-12)
+    inverse = inverse_of_factor(np.asfortranarray(np.linalg.cholesky(matrix)))
+    np.testing.assert_allclose(diagonal_from_root(inverse), np.diag(np.linalg.inv(matrix)), atol=1e-12)
+    np.testing.assert_allclose(np.tril(inverse_from_root(inverse)), np.tril(np.linalg.inv(matrix)), atol=1e-12)
 
 
 def left_out(k, columns, values, i):

@@ -3,12 +3,19 @@
     values = beta + Phi gamma + residual,   Phi the Stein images of monomials up to a total degree
 
 With h_i the leverage of row i, its residual when left out is residual_i / (1 - h_i), which chooses the degree; and as
-beta = sum_i c_i value_i, the error bar is sqrt(sum_i (c_i left-out residual_i)^2), whatever the residuals' law.
+beta = sum_i c_i value_i, the jackknife's error is S = sqrt(sum_i m_i^2), m_i = c_i left-out residual_i.
+
+What a polynomial leaves lies in the tails: few rows carry S, and a sample that missed them knows too little. So
+
+    nu = 2 S^4 / (sum_i m_i^4 - S^4 / n)                                degrees of freedom of S^2 (Satterthwaite)
+    std_error^2 = (nu S^2 + (beta - beta two degrees up)^2) / (nu + 1)  the step is one more look at the same error
+
+Two degrees, for of an even integrand the next odd one sees nothing; and only where it predicts left-out values better.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from jaxtyping import Float
@@ -18,8 +25,10 @@ from ..data import Coordinates, Prepared
 from ..linear_system.design import orthonormal_features
 from ..runtime.clock import factorisation_seconds, time_left
 from ..stein import count_features, polynomial_features
+from .plain import effective_size
 
-HIGHEST_DEGREE = 4
+#: Degrees that are offered, and how many degrees up a fit is compared with another.
+HIGHEST_DEGREE, STEP = 4, 2
 
 #: Monomials from which on least squares takes longer than a kernel, and rows times squared monomials, about a second
 #: and a half, beyond which kernels with polynomial parts are left to do it.
@@ -34,8 +43,9 @@ class PolynomialFit:
     transform: Float[np.ndarray, "p q"]
     degree: int
     mean: float
+    jackknife: float
     std_error: float
-    freedom: int
+    freedom: float
     coefficients: Float[np.ndarray, " q"]
     model_error: float
     leave_one_out: Float[np.ndarray, " n"]
@@ -50,6 +60,16 @@ class PolynomialFit:
         """g at new points with their scores."""
         z, s = self.coordinates.points(points), self.coordinates.scores(scores)
         return polynomial_features(z, s, self.degree) @ (self.transform @ self.coefficients)
+
+
+def polynomials(prepared: Prepared, members: tuple[int, ...]) -> list[list[PolynomialFit]]:
+    """For each task, the fits of all degrees that its rows allow, errors compared with those two degrees up.
+
+    `members` are one task, or several on the same points.
+    """
+    by_degree = [fit_polynomials(prepared, members, degree) for degree in range(1, HIGHEST_DEGREE + STEP + 1)]
+    of_each = [[fits[i] for fits in by_degree if fits] for i in range(len(members))]
+    return [[_compared(fit, fits[k + STEP :]) for k, fit in enumerate(fits[:HIGHEST_DEGREE])] for fits in of_each]
 
 
 def fit_polynomials(prepared: Prepared, members: tuple[int, ...], degree: int) -> list[PolynomialFit]:
@@ -76,18 +96,20 @@ def fit_polynomials(prepared: Prepared, members: tuple[int, ...], degree: int) -
     # beta = first row of r^-1 q' root: the weight of every value in the mean.
     weights = q @ solve_triangular(r, np.eye(len(r)))[0] * root
     moves = weights[:, None] * left_out
-    errors = np.sqrt(np.sum(moves**2, axis=0))
     # What least squares believes: residuals of one variance, independent.
     spread = np.sqrt(np.sum((root[:, None] * (values - columns @ solution)) ** 2, axis=0) / (n - columns.shape[1]))
     believed = spread * np.linalg.norm(weights / root)
+    most = max(n - columns.shape[1], 1)
+    errors = [_error_and_freedom(prepared, t, move, most) for t, move in zip(members, moves.T, strict=True)]
     return [
         PolynomialFit(
             coordinates=coordinates,
             transform=transform,
             degree=degree,
             mean=float(prepared.shift[t] + prepared.scale[t] * solution[0, i]),
-            std_error=float(prepared.scale[t] * errors[i]),
-            freedom=max(n - columns.shape[1], 1),
+            jackknife=float(prepared.scale[t] * np.linalg.norm(moves[:, i])),
+            std_error=float(prepared.scale[t] * errors[i][0]),
+            freedom=errors[i][1],
             coefficients=prepared.scale[t] * solution[1:, i],
             model_error=float(prepared.scale[t] * believed[i]),
             leave_one_out=prepared.scale[t] * left_out[:, i],
@@ -95,6 +117,29 @@ def fit_polynomials(prepared: Prepared, members: tuple[int, ...], degree: int) -
         )
         for i, t in enumerate(members)
     ]
+
+
+def _error_and_freedom(prepared: Prepared, task: int, move: Float[np.ndarray, " n"], most: int) -> tuple[float, float]:
+    """The jackknife's error with the autocorrelation of chains, and the degrees of freedom of its square."""
+    rows, distinct = prepared.tasks[task], prepared.distinct[task]
+    squares = move**2
+    total = float(np.sum(squares))
+    spread = float(np.sum(squares**2)) - total**2 / len(move)
+    freedom = most if spread <= 0 else min(2 * total**2 / spread, most)
+    if rows.chains is None or total == 0:
+        return np.sqrt(total), float(freedom)
+    in_order = (move / distinct.multiplicity)[distinct.row]
+    correlated = float(np.sum(in_order**2)) * rows.size / effective_size(in_order, rows.chains)
+    inefficiency = max(1.0, correlated / total)
+    return np.sqrt(inefficiency * total), max(freedom / inefficiency, 1.0)
+
+
+def _compared(fit: PolynomialFit, richer: list[PolynomialFit]) -> PolynomialFit:
+    """The same fit, its step to the first of the richer ones counted as one more look at its error."""
+    if not richer or richer[0].left_out_error >= fit.left_out_error:
+        return fit
+    variance = (fit.freedom * fit.std_error**2 + (richer[0].mean - fit.mean) ** 2) / (fit.freedom + 1)
+    return replace(fit, std_error=float(np.sqrt(variance)), freedom=fit.freedom + 1)
 
 
 def _seconds(rows: int, count: int) -> float:

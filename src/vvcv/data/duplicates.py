@@ -23,6 +23,11 @@ class Distinct(NamedTuple):
     multiplicity: Float[np.ndarray, " n"]
     row: Int[np.ndarray, " N"]
 
+    def carrying(self, values: Float[np.ndarray, " N"]) -> Distinct:
+        """The same rows with the values of another task on the same points, averaged where points repeat."""
+        sums = np.bincount(self.row, weights=values - values.mean())
+        return self._replace(values=values.mean() + sums / self.multiplicity)
+
 
 def merge_duplicates(points: np.ndarray, scores: np.ndarray, values: np.ndarray, name: str = "") -> Distinct:
     """Merge rows with equal points, in lexicographic order of the points (so that input order cannot matter).
@@ -35,8 +40,7 @@ def merge_duplicates(points: np.ndarray, scores: np.ndarray, values: np.ndarray,
     )
     inverse = inverse.reshape(-1)
     _check_scores(scores, first, inverse, name)
-    sums = np.bincount(inverse, weights=values - values.mean())
-    return Distinct(distinct, scores[first], values.mean() + sums / counts, counts.astype(float), inverse)
+    return Distinct(distinct, scores[first], values[first], counts.astype(float), inverse).carrying(values)
 
 
 def _check_scores(scores: np.ndarray, first: np.ndarray, inverse: np.ndarray, name: str) -> None:

@@ -52,10 +52,7 @@ class Prepared:
     @classmethod
     def of(cls, tasks: Tasks) -> Prepared:
         """Merge duplicates and measure the spread of the values, task by task."""
-        distinct = tuple(
-            merge_duplicates(task.points, task.scores, task.values, name)
-            for task, name in zip(tasks, tasks.names, strict=True)
-        )
+        distinct = _distinct(tasks)
         shift = np.array([np.average(rows.values, weights=rows.multiplicity) for rows in distinct])
         spread = [
             np.sqrt(np.average((rows.values - centre) ** 2, weights=rows.multiplicity))
@@ -136,3 +133,14 @@ class Prepared:
         origins = [np.broadcast_to(r.points.mean(axis=0), r.points.shape) for r in rows]
         points, scores = np.concatenate([r.points for r in rows]), np.concatenate([r.scores for r in rows])
         return covariance_from_scores(points, scores, np.concatenate(origins))
+
+
+def _distinct(tasks: Tasks) -> tuple[Distinct, ...]:
+    """Distinct rows of each task; where tasks share their points, repeated ones are looked for once."""
+    if tasks.share_points:
+        first = merge_duplicates(tasks[0].points, tasks[0].scores, tasks[0].values, tasks.names[0])
+        return tuple(first.carrying(task.values) for task in tasks)
+    return tuple(
+        merge_duplicates(task.points, task.scores, task.values, name)
+        for task, name in zip(tasks, tasks.names, strict=True)
+    )

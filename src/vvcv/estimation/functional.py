@@ -53,7 +53,7 @@ class Functional:
     std_error: Float[np.ndarray, "..."]
     plain_value: Float[np.ndarray, "..."]
     plain_std_error: Float[np.ndarray, "..."]
-    freedom: float
+    freedom: Float[np.ndarray, "..."] | float
 
     @property
     def gain(self) -> Float[np.ndarray, "..."]:
@@ -171,9 +171,15 @@ def _delta(result: Estimate, g: Callable[[Any], Any], label: str) -> Functional:
     correlation = np.eye(len(result.names)) if result.tasks is None else value_correlation(result.tasks)
     plain_covariance = np.outer(plain.std_error, plain.std_error) * correlation
     plain_value, plain_error, _ = _with_error(of_array, plain.mean, plain_covariance, label)
-    used = np.abs(jacobian.reshape(-1, len(result.names))).max(axis=0) > 0
-    freedom = float(result.freedom[used].min()) if used.any() else 1.0
+    freedom = _freedom(jacobian * result.std_error, result.freedom)
     return Functional(label, value, error, plain_value, plain_error, freedom)
+
+
+def _freedom(shares: Float[np.ndarray, "... T"], freedom: Float[np.ndarray, " T"]) -> Float[np.ndarray, "..."]:
+    """The harmonic mean of the tasks' degrees of freedom, each counting by its share in the variance."""
+    largest = np.max(np.abs(shares), axis=-1, keepdims=True)
+    weights = np.divide(shares, largest, out=np.ones_like(shares), where=largest > 0) ** 2
+    return weights.sum(axis=-1) / (weights / freedom).sum(axis=-1)
 
 
 def _with_error(

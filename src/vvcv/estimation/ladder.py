@@ -19,7 +19,7 @@ from ..candidates.fits import KernelFit, seconds_to_solve
 from ..candidates.kernel import Options, best_of
 from ..candidates.one_function import OneFunctionFit
 from ..candidates.plain import average, effective_size, skewness
-from ..candidates.polynomial import HIGHEST_DEGREE, PolynomialFit, fit_polynomials
+from ..candidates.polynomial import PolynomialFit, polynomials
 from ..candidates.rungs import FEWEST_POINTS, KernelFits
 from ..data import Prepared, in_separate_groups
 from ..linear_system.merit import merit_of
@@ -101,8 +101,9 @@ class Ladder:
     @cached_property
     def _grouped(self) -> list[bool]:
         shared = self.tasks.share_points
-        samples = self.prepared.distinct[:1] if shared else self.prepared.distinct
-        return [in_separate_groups(rows.points, rows.scores) for rows in samples] * (len(self.tasks) if shared else 1)
+        looked_at = self.prepared.distinct[:1] if shared else self.prepared.distinct
+        apart = [in_separate_groups(rows.points, rows.scores) for rows in looked_at]
+        return apart * len(self.tasks) if shared else apart
 
     def _seconds_to_solve(self, method: str) -> float:
         """About how long the systems of a rung take to solve once their parameters are known."""
@@ -190,19 +191,16 @@ class Ladder:
         groups = [varying] if self.prepared.tasks.share_points and varying else [(t,) for t in varying]
         answers: list[list[Answer]] = [[] for _ in self.prepared.tasks]
         for members in groups:
-            for degree in range(1, HIGHEST_DEGREE + 1):
-                for t, fit in zip(members, fit_polynomials(self.prepared, members, degree), strict=False):
-                    answers[t] += self._polynomial_answers(fit, t)
+            for t, fits in zip(members, polynomials(self.prepared, members), strict=True):
+                answers[t] = [answer for fit in fits for answer in self._polynomial_answers(fit, t)]
         return answers
 
     def _polynomial_answers(self, fit: PolynomialFit, task: int) -> list[Answer]:
-        in_order = self._in_order(task, fit.move)
-        rows = self.prepared.tasks[task]
         answer = Answer(
             "zv",
             fit.mean,
-            fit.std_error * np.sqrt(max(1.0, rows.size / effective_size(in_order, rows.chains))),
-            float(merit_of(np.array(fit.std_error), np.array(fit.left_out_error))),
+            fit.std_error,
+            float(merit_of(np.array(fit.jackknife), np.array(fit.left_out_error))),
             fit.freedom,
             fit.variate,
             f"polynomial of degree {fit.degree}",

@@ -85,7 +85,7 @@ def with_witness(answer: Answer, left: Witness) -> list[Answer]:
         mean=left.mean,
         std_error=surest,
         merit=float(merit_of(np.array(surest), np.array(left.left_out))),
-        freedom=freedom,
+        freedom=min(freedom, answer.freedom),
         description=f"{answer.description}, cross-fitted",
         cross_fitted_error=left.error,
     )

@@ -13,7 +13,7 @@ from jaxtyping import Float, Int
 from scipy.linalg.blas import dsyrk
 from scipy.linalg.lapack import dpotrs
 
-from .inverse import inverse_from_factor
+from .inverse import diagonal_from_root, inverse_from_root, inverse_of_factor
 from .system import System, cholesky
 
 
@@ -58,16 +58,26 @@ class DenseSystem(System):
 
     @cached_property
     def _inverse(self) -> Float[np.ndarray, "N N"]:
-        """W^-1, of which the lower triangle is meaningful, in the place of the factor, which is gone afterwards."""
+        """W^-1, of which the lower triangle is meaningful, in the place of its root, which is gone afterwards."""
+        root = self._root
+        del self._root
+        return inverse_from_root(root)
+
+    @cached_property
+    def _root(self) -> Float[np.ndarray, "N N"]:
+        """X = L^-1, of which the lower triangle is meaningful, in the place of the factor, which is gone afterwards."""
         factor = self._factor
         del self._factor
-        return inverse_from_factor(factor)
+        return inverse_of_factor(factor)
 
     def _inverse_diagonal(self) -> Float[np.ndarray, " N"]:
-        return np.diag(self._inverse)
+        return np.diag(self._inverse) if "_inverse" in vars(self) else diagonal_from_root(self._root)
 
     def _inverse_block(self, rows: Int[np.ndarray, " k"]) -> Float[np.ndarray, "k k"]:
-        return self._inverse[np.maximum.outer(rows, rows), np.minimum.outer(rows, rows)]
+        if "_inverse" in vars(self):
+            return self._inverse[np.maximum.outer(rows, rows), np.minimum.outer(rows, rows)]
+        columns = np.where(np.arange(len(self._root))[:, None] >= rows, self._root[:, rows], 0.0)
+        return columns.T @ columns
 
     def _projection(self) -> Float[np.ndarray, "N N"]:
         inverse = np.tril(self._inverse)

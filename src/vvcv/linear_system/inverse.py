@@ -18,14 +18,29 @@ from scipy.linalg.lapack import dlauum, dtrtri
 LEAF = 64
 
 
-def inverse_from_factor(factor: Float[np.ndarray, "N N"]) -> Float[np.ndarray, "N N"]:
-    """W^-1 in the place of the lower Cholesky factor (column-major); only its lower triangle is meaningful.
+def inverse_of_factor(factor: Float[np.ndarray, "N N"]) -> Float[np.ndarray, "N N"]:
+    """X = L^-1 in the place of the lower Cholesky factor (column-major); only its lower triangle is meaningful.
 
-    >>> np.diag(inverse_from_factor(np.asfortranarray(np.diag([1.0, 2.0]))))
-    array([1.  , 0.25])
+    >>> np.diag(inverse_of_factor(np.asfortranarray(np.diag([1.0, 2.0]))))
+    array([1. , 0.5])
     """
     _invert_triangle(factor)
-    return dlauum(factor, lower=1, overwrite_c=1)[0]
+    return factor
+
+
+def inverse_from_root(root: Float[np.ndarray, "N N"]) -> Float[np.ndarray, "N N"]:
+    """W^-1 = X'X in the place of X; only its lower triangle is meaningful."""
+    return dlauum(root, lower=1, overwrite_c=1)[0]
+
+
+def diagonal_from_root(root: Float[np.ndarray, "N N"]) -> Float[np.ndarray, " N"]:
+    """The diagonal of W^-1 alone, a third of the work: squared lengths of the columns of X.
+
+    >>> diagonal_from_root(np.array([[1.0, 7.0], [2.0, 3.0]]))
+    array([5., 9.])
+    """
+    starts = range(0, len(root), LEAF)
+    return np.concatenate([np.sum(np.tril(root[start:, start : start + LEAF]) ** 2, axis=0) for start in starts])
 
 
 def _invert_triangle(lower: Float[np.ndarray, "n n"]) -> None:
