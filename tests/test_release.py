@@ -42,7 +42,8 @@ def test_the_citation_names_what_its_format_requires_and_the_paper():
 def test_every_package_has_a_lower_bound_that_the_release_check_installs(monkeypatch):
     monkeypatch.syspath_prepend(ROOT / "tools")
     release_check = pytest.importorskip("release_check")
-    project = {"dependencies": ["a>=1.2,<3"], "optional-dependencies": {"x": ["vvcv[y]", "b>=4; os_name == 'nt'"]}}
+    extras = {"x": ["vvcv[y]", "b>=4; os_name == 'nt'"], "z": ["a>=1.1", "b>=3.10"]}
+    project = {"dependencies": ["a>=1.2,<3"], "optional-dependencies": extras}
     assert release_check.lower_bounds(project) == ["a==1.2", "b==4"]
     bounds = {line.split("==")[0] for line in release_check.lower_bounds(PROJECT)}
     named = {re.match(r"[\w-]+", line)[0] for line in PROJECT["dependencies"]}

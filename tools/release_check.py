@@ -15,6 +15,7 @@ import tomllib
 from pathlib import Path
 
 from packaging.requirements import Requirement
+from packaging.version import Version
 
 ROOT = Path(__file__).parents[1]
 WORK, LOGS = ROOT / "build" / "release", ROOT / "results" / "release"
@@ -48,11 +49,11 @@ def main() -> None:
 def lower_bounds(project: dict) -> list[str]:
     """The oldest version that pyproject.toml allows of each package, as pip constraints."""
     given = [*project["dependencies"], *(line for extra in project["optional-dependencies"].values() for line in extra)]
-    bounds = {}
+    bounds: dict[str, Version] = {}
     for requirement in map(Requirement, given):
         for specifier in requirement.specifier:
-            if specifier.operator == ">=":
-                bounds[requirement.name] = specifier.version
+            if specifier.operator == ">=":  # a package that stands in several places must suit all of them
+                bounds[requirement.name] = max(Version(specifier.version), bounds.get(requirement.name, Version("0")))
     return [f"{name}=={version}" for name, version in sorted(bounds.items())]
 
 
