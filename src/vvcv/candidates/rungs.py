@@ -13,7 +13,8 @@ from .fits import KernelFit
 from .kernel import MOST_TUNING_ROWS, Options, best_of, independent, joint, own_parameters, semi_exact
 from .one_function import OneFunctionFit, as_one_function
 
-#: Fewest distinct points with which the parameters of a kernel can be chosen.
+#: Fewest distinct points with which the parameters of a kernel can be chosen: a variance, a lengthscale and a noise are
+#: three.
 FEWEST_POINTS = 4
 
 Fits = dict[int, list[KernelFit]]

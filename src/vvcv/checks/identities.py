@@ -17,13 +17,15 @@ from scipy.special import expit, fdtrc, ndtri, stdtr
 from ..data.chains import effective_sizes
 from .sample import Sample
 
-#: Probability that correct scores of one data set raise an alarm, all its identities together.
+#: Probability that correct scores of one data set raise an alarm, all its identities together: rare enough to be heeded
+#: (how often one is raised: `benchmarks/trust/alarms.py`; how often mistakes are found at this level:
+#: `benchmarks/trust/check_power.py`).
 FALSE_ALARM = 0.002
 
-#: Fewer rows than this say nothing about their own spread.
+#: Rows from which on identities are looked at: fewer say nothing about their own spread.
 FEWEST_ROWS = 8
 
-#: Normal tail probabilities underflow beyond this.
+#: Largest z-score that is told apart: normal tail probabilities underflow beyond it.
 LARGEST_Z = 37.0
 
 

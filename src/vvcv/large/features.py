@@ -20,16 +20,19 @@ from ..stein import Ridge, count_features
 from .inducing import Inducing
 from .monomials import monomial_images
 
-#: Highest total degree; monomials of degree three and more at most, of degree two, and columns of all kinds.
+#: Highest total degree; monomials of degree three and more at most, of degree two, and columns of all kinds. Normal
+#: equations cost rows times columns squared: with so many, a pass over the rows still takes longer to read than to add
+#: up.
 HIGHEST_DEGREE, MANY_MONOMIALS, MANY_PRODUCTS, MANY_COLUMNS = 4, 100, 500, 800
 
-#: Pilot rows for each column beside the kernel's.
+#: Pilot rows for each column beside the kernel's: with fewer, columns fit the pilot's noise.
 ROWS_PER_COLUMN = 4
 
 #: Rows are worked on in multiples of this: products of other shapes are compiled anew and rounded otherwise.
 WIDTH = 512
 
-#: A column is left out that lies in the span of those before it but for this part of its length.
+#: A column is left out that lies in the span of those before it but for this part of its length: its square is below
+#: the rounding of the normal equations.
 DEPENDENT = 1e-10
 
 

@@ -9,10 +9,12 @@ from jaxtyping import Float
 
 from .samples import PathSamples
 
-#: The quadrature's error matters when it leads the sampling error and shows in the second digit of the log evidence.
+#: Error of the quadrature that is worth a warning where it leads the sampling error: it shows in the second digit of
+#: the log evidence.
 COARSE = 0.01
 
-#: Deviations from a Stein identity, in standard errors, that a proper prior hardly ever shows by chance.
+#: Deviations from a Stein identity, in standard errors, that are worth a warning: a proper prior hardly ever shows them
+#: by chance.
 IMPLAUSIBLE = 5.0
 
 
