@@ -19,6 +19,8 @@ from ..linear_system.design import orthonormal_features
 from ..runtime.clock import factorisation_seconds, time_left
 from ..stein import count_features, polynomial_features
 
+#: Highest total degree: squares of squares, which second moments of second moments need; for what is curved more, a
+#: kernel needs fewer numbers than a polynomial has coefficients.
 HIGHEST_DEGREE = 4
 
 #: Monomials from which on least squares takes longer than a kernel, and rows times squared monomials, about a second
