@@ -1,7 +1,7 @@
 """The constants that steer choices, read from the code: value, what it decides, and the reason, from the comment above.
 
 A hook of MkDocs: a line `<!-- constants: ROOM ... -->` of a page becomes a table of the rooms' constants. A comment
-says what its constants decide and then, after the first colon, semicolon, full stop or bracket, why:
+says what its constants decide and then, after the first colon, semicolon or full stop, or in brackets, why:
 
     #: Weights below this are left out: they would cost an evaluation of the variate and change nothing.
     NEGLIGIBLE = 1e-4
@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 SOURCE = Path(__file__).parents[2] / "src" / "vvcv"
 MARK = re.compile(r"<!-- constants: ([\w ]+) -->")
 
-#: Where what a comment decides ends and its reason begins.
-THEN = re.compile(r"[:;.] | (?=\()")
+#: What a comment's constants decide, and the reason.
+PARTS = (re.compile(r"(.*?)[:;.] (.*)"), re.compile(r"(.*?) (\(.*)"))
 
 
 class Constants(NamedTuple):
@@ -33,12 +33,17 @@ class Constants(NamedTuple):
     @property
     def decides(self) -> str:
         """What they decide: the first part of the comment."""
-        return THEN.split(self.comment, maxsplit=1)[0].rstrip(".")
+        return self._parts[0]
 
     @property
     def reason(self) -> str:
         """Why they are what they are: the rest."""
-        return "".join(THEN.split(self.comment, maxsplit=1)[1:])
+        return self._parts[1]
+
+    @property
+    def _parts(self) -> tuple[str, str]:
+        found = next((match for part in PARTS if (match := part.fullmatch(self.comment))), None)
+        return (found[1], found[2]) if found else (self.comment, "")
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:

@@ -23,8 +23,8 @@ from ..stein import count_features, polynomial_features
 #: kernel needs fewer numbers than a polynomial has coefficients.
 HIGHEST_DEGREE = 4
 
-#: Monomials from which on least squares takes longer than a kernel, and rows times squared monomials, about a second
-#: and a half, beyond which kernels with polynomial parts are left to do it.
+#: Monomials, and rows times squared monomials, beyond which kernels with polynomial parts are left to do it: least
+#: squares takes longer from the first on, and a second and a half at the second.
 MANY_MONOMIALS, MOST_PRODUCTS = 200, 1e9
 
 

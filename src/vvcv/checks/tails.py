@@ -20,8 +20,8 @@ from ..data.task import Tasks
 from .findings import Finding, Severity
 from .sample import Sample
 
-#: Degrees of freedom from which on a tail is light: with fewer, averages of unbounded integrands need many more draws
-#: than the error bar says, as the errors of its variances have no variance.
+#: Degrees of freedom from which on a tail is light: with fewer, a square has no fourth moment, and averages of
+#: unbounded integrands need many more draws than the error bar says.
 LIGHT = 7.0
 
 #: The outer share of the points; the slope's standard errors to spare; the scatter about the line, relative to a, above
