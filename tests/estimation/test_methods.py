@@ -117,3 +117,11 @@ def test_a_comparison_refuses_rungs_that_cannot_serve_the_data_or_leaves_them_ou
     assert list(vvcv.compare(few, ["mc", "secf", "zv"], refused="skip")) == ["mc", "zv"]
     with pytest.raises(ValueError, match="refused must be"):
         vvcv.compare(few, ["mc"], refused="never")
+
+
+@pytest.mark.parametrize(("rows", "rungs"), [(12, {"mc", "zv", "cf", "secf"}), (11, {"mc", "zv", "cf"})])
+def test_beyond_a_modest_number_of_rows_kernels_have_their_own_polynomials(monkeypatch, rows, rungs):
+    monkeypatch.setattr("vvcv.estimation.ladder.MODEST_ROWS", rows)
+    x = np.random.default_rng(7).normal(size=(12, 1))
+    est = vvcv.estimate(Task(x, -x, np.sin(x[:, 0])), check=False)
+    assert {promise.method for promise in est.promises[0]} == rungs

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
+from vvcv.data import Task, Tasks
 from vvcv.kernels import General, SquaredExponential
 from vvcv.paper import Exact, fit
 from vvcv.paper.alternation import Alternation, alternate_means, alternate_with_b, best_b
@@ -130,6 +131,14 @@ def test_alternation_with_b_never_raises_the_objective_and_works_for_two_targets
     assert (np.diff(ended.objectives) <= 1e-12).all()
     assert ended.objectives[-1] < 0.5 * ended.objectives[0]
     assert np.linalg.eigvalsh(ended.b)[0] >= -1e-12
+
+
+@pytest.mark.parametrize("unit", [0.1, 30.0])
+def test_alternation_with_b_ends_when_the_objective_falls_by_less_than_its_tolerance_of_itself(one_target, unit):
+    tasks = Tasks([Task(task.points, task.scores, unit * task.values) for task in one_target])
+    ended = alternate_with_b(Problem.build(tasks, KernelVariate(KERNEL)), Alternation(LAMBDA, True, tolerance=1e-3))
+    falls = -np.diff(ended.objectives) / ended.objectives[1:]
+    assert falls[-1] <= 1e-3 and (falls[:-1] > 1e-3).all() and len(falls) > 1
 
 
 def test_convex_sequence_decreases_and_ends_at_the_best_of_twenty_direct_optimisations(one_target):
