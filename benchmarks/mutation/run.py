@@ -66,7 +66,9 @@ def main() -> None:
     for name, outcome in _outcomes(trials, calls, given.jobs):
         change = changes[int(name)]
         outcomes[change] = outcome
-        print(f"{len(outcomes)}/{len(trials)} {outcome:8} {name} {change.path}:{change.line} {change.after}", flush=True)
+        print(
+            f"{len(outcomes)}/{len(trials)} {outcome:8} {name} {change.path}:{change.line} {change.after}", flush=True
+        )
         _write(given, len(everything), by_hand, outcomes)  # a run that is stopped leaves what it has
 
 

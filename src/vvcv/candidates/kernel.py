@@ -18,6 +18,7 @@ from ..data import Coordinates, Prepared, rounded
 from ..kernels import Kernel
 from ..linear_system.design import Design
 from ..linear_system.model import Criterion, Model
+from ..runtime.memory import MOST_TUNING_ROWS
 from ..tuning.attempts import those_that_work
 from ..tuning.search import RACE, STARTS, Found, race, refit, search
 from ..tuning.starts import (
@@ -32,10 +33,6 @@ from ..tuning.starts import (
     without_noise,
 )
 from .fits import KernelFit, build_design
-
-#: Rows beyond which hyperparameters are chosen on a part of the data (the solution always uses all): an evaluation
-#: costs the cube of the rows, and a thousand values know a dozen parameters well.
-MOST_TUNING_ROWS = 1000
 
 #: Tasks whose merits are on average this many times smaller when fitted together clearly inform each other: from then
 #: on the start that is almost all own is a search for nothing.

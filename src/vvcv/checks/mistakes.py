@@ -17,7 +17,7 @@ from .constraints import likeliest_slip, undo
 from .identities import Identities, identities, pooled
 from .sample import Sample
 
-#: How much more than its threshold a repaired sample's z-score may be: a mistake shifts it by tens, so one that is a
+#: How much more than its threshold a repaired sample's z-value may be: a mistake shifts it by tens, so one that is a
 #: little unlikely need not be disbelieved.
 LENIENCE = 1.25
 

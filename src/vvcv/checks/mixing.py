@@ -1,6 +1,6 @@
 """Have the chains mixed? Rank-normalised split r_hat and effective sample size, the diagnostics that ArviZ shows.
 
-Draws are replaced by normal scores of their ranks, so that heavy tails do not hide what they should show; each chain
+Draws are replaced by normal quantiles of their ranks, so that heavy tails do not hide what they should show; each chain
 is cut in half, so that a drift shows within it. Reference: Vehtari, Gelman, Simpson, Carpenter and Buerkner (2021).
 """
 

@@ -76,7 +76,7 @@ def _describe(
 
 
 def _largest(series: Float[np.ndarray, "n k"]) -> tuple[int, int, float, float]:
-    """Lag, column, autocorrelation and z-score of the strongest dependence among columns that have an order."""
+    """Lag, column, autocorrelation and z-value of the strongest dependence among columns that have an order."""
     from scipy.stats import rankdata  # takes a third of a second
 
     n = len(series)

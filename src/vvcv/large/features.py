@@ -15,15 +15,15 @@ import numpy as np
 from jaxtyping import Float, Int
 from scipy.linalg import qr, solve_triangular
 
+from ..candidates.polynomial import HIGHEST_DEGREE
 from ..data import Coordinates, Distinct, Prepared
 from ..stein import Ridge, count_features
 from .inducing import Inducing
 from .monomials import monomial_images
 
-#: Highest total degree; monomials of degree three and more at most, of degree two, and columns of all kinds. Normal
-#: equations cost rows times columns squared: with so many, a pass over the rows still takes longer to read than to add
-#: up.
-HIGHEST_DEGREE, MANY_MONOMIALS, MANY_PRODUCTS, MANY_COLUMNS = 4, 100, 500, 800
+#: Monomials of degree three and more at most, of degree two, and columns of all kinds: normal equations cost the rows
+#: times the square of the columns.
+MANY_MONOMIALS, MANY_PRODUCTS, MANY_COLUMNS = 100, 500, 800
 
 #: Pilot rows for each column beside the kernel's: with fewer, columns fit the pilot's noise.
 ROWS_PER_COLUMN = 4

@@ -79,17 +79,17 @@ def test_trained_networks_integrate_to_zero_under_every_target(order, heads):
         np.testing.assert_allclose(ratio, 3.5 / 1.5, rtol=1e-10)
 
 
-def test_heads_of_a_network_are_mixed_by_b_after_the_operator_of_their_order():
+@pytest.mark.parametrize(("order", "outputs"), [(1, 4), (2, 2)])
+def test_heads_of_a_network_are_mixed_by_b_after_the_operator_of_their_order(order, outputs):
     rng, b = np.random.default_rng(4), np.array([[1.0, 0.5], [0.5, 3.0]])
     x, s, task = rng.standard_normal((6, 2)), rng.standard_normal((6, 2)), np.array([0, 1, 0, 1, 1, 0])
     rows = Side(x, s, task)
-    for order, phi in {1: network(4), 2: network(2)}.items():
-        space = NeuralVariate(phi, order).space(rows, rows, 2)
-        with jax.enable_x64(True):
-            g = np.asarray(jax.jit(lambda theta, space=space: space.output(theta, b))(space.initial()))
-            exact = eqx.combine(space.initial(), space.static)
-            by_head = jax.jit(jax.vmap(lambda point, score: images(exact, order, point, score)))(x, s)
-        np.testing.assert_allclose(g, np.sum(b[task] * np.asarray(by_head), axis=1), rtol=1e-10)
+    space = NeuralVariate(network(outputs), order).space(rows, rows, 2)
+    with jax.enable_x64(True):
+        g = np.asarray(jax.jit(lambda theta: space.output(theta, b))(space.initial()))
+        phi = eqx.combine(space.initial(), space.static)
+        by_head = np.asarray(jax.jit(jax.vmap(lambda point, score: images(phi, order, point, score)))(x, s))
+    np.testing.assert_allclose(g, np.sum(b[task] * by_head, axis=1), rtol=1e-10)
 
 
 def images(phi, order, x, score):
