@@ -61,7 +61,10 @@ def main() -> None:
     chosen = np.random.default_rng(given.seed).permutation(len(everything))[: given.sample]
     changes = [described(path, sources[path], index) for path, index in (everything[i] for i in chosen)]
     trials = [Trial(f"{n:03}", c.path, c.where, changed(sources[c.path], c.index)) for n, c in enumerate(changes)]
-    by_hand = dict(_outcomes(list(_by_hand(sources)), calls, given.jobs))
+    by_hand = {}
+    for what, outcome in _outcomes(list(_by_hand(sources)), calls, given.jobs):
+        by_hand[what] = outcome
+        print(f"{outcome:8} {what}", flush=True)
     outcomes = {}
     for name, outcome in _outcomes(trials, calls, given.jobs):
         change = changes[int(name)]
