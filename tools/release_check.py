@@ -2,8 +2,9 @@
 
 For each Python given (a version or a path), once with the oldest versions that pyproject.toml allows and once with the
 newest, first without extras and then with those that read and draw. Wheels only: nothing is compiled. Then every extra
-is resolved on its own, the sdist is installed, and CITATION.cff validated. The logs go to results/release/. With --again
-the environments of the last check are taken, and only what depends on the code is done anew: minutes become one or two.
+is resolved on its own, the sdist is installed, and CITATION.cff validated. The logs go to results/release/.
+
+With --again the environments of the last check are taken, and only what depends on the code is done anew.
 """
 
 from __future__ import annotations
