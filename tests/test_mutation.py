@@ -24,4 +24,6 @@ def test_changes_are_one_number_or_operator_at_a_time_and_leave_texts_alone():
     places = range(len(places_of(source)))
     shown = ["def f(x: int=2):", "require(x >= 0, f'3')", "require(x > 1, f'3')", "return -x - 4", "return x + 4"]
     assert sorted(described("a.py", source, i).after for i in places) == sorted([*shown, "return -x + 5"])
+    measured = "def f(x, seed=0):\n    return x < limit\n"
+    assert [described("a.py", measured, i).after for i in range(len(places_of(measured)))] == ["return x >= limit"]
     assert all(ast.unparse(changed(source, i)) != ast.unparse(ast.parse(source)) for i in places)

@@ -15,8 +15,8 @@ from types import FrameType
 ROOT = Path(__file__).parents[2]
 ROOMS = ("linear_system", "estimation", "paper")
 
-#: Tests of properties, of processes and of data that only must be refused take long and rarely see one line.
-LEFT_OUT = ("fuzz", "bad_input", "interrupt", "memory", "precision", "high_dimension", "invariance")
+#: Tests of properties and of processes take long and rarely see one line.
+LEFT_OUT = ("fuzz", "interrupt", "memory")
 
 #: Seconds (of CPU) after which a test is cut short while its calls are written down.
 SLOW = 5.0
