@@ -34,7 +34,7 @@ from .changes import Change, changed, described, places_of
 
 #: Seconds (of CPU, as they were written down) that all tests of one change may take, how many they are at most, and
 #: seconds after which a change counts as an endless loop.
-ENOUGH, MOST, ENDLESS = 30.0, 40, 180
+ENOUGH, MOST, ENDLESS = 60.0, 100, 300
 
 #: Imported before the fork; none of them starts a thread that a fork would lose.
 HEAVY = "numpy scipy.stats scipy.optimize jax equinox optax jaxtyping hypothesis pytest xarray pandas rich.progress"
