@@ -15,6 +15,7 @@ FUZZ_SEED     ?= random
 MUTANTS       ?= 200#   changes tried in `make mutants`
 MUTANTS_SEED  ?= 0
 RELEASE_PYTHONS ?= 3.11 3.13#  oldest and newest for `make release-check`: versions on the path, or paths
+RELEASE_ARGS    ?=#            --again: in the environments of the last check
 
 # One BLAS thread for each test process, so that the processes do not fight over the cores.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 VECLIB_MAXIMUM_THREADS=1 MPLBACKEND=Agg
@@ -129,7 +130,7 @@ wheel: $(STAMP) ## build wheel and sdist into dist/
 	$(BIN)/hatchling build -d dist
 
 release-check: $(STAMP) ## install the wheel in bare environments, oldest and newest versions, and run its smoke test
-	$(BIN)/python tools/release_check.py $(strip $(RELEASE_PYTHONS))
+	$(BIN)/python tools/release_check.py $(strip $(RELEASE_PYTHONS)) $(RELEASE_ARGS)
 
 clean: ## remove the virtual environment and everything generated
 	rm -rf $(VENV) $(SAMPLERS) $(NEWEST) $(DOCS) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -45,6 +45,19 @@ def test_the_types_of_a_public_name_can_be_read(name):
         get_type_hints(part)
 
 
+def unquoted(source):
+    """Lines with the shape of an array that is no text: `N * m` without quotes is a product."""
+    arrays = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Subscript)]
+    shaped = [n for n in arrays if isinstance(n.value, ast.Name) and n.value.id in ("Float", "Int", "Bool", "Shaped")]
+    return [n.lineno for n in shaped if not isinstance(n.slice.elts[1], ast.Constant)]
+
+
+def test_shapes_of_arrays_are_texts():
+    assert unquoted("x: Float[np.ndarray, N * m]") == [1] and unquoted('x: Float[np.ndarray, " N *m"]') == []
+    found = {str(path): unquoted(path.read_text()) for path in (ROOT / "src").rglob("*.py")}
+    assert {path: lines for path, lines in found.items() if lines} == {}
+
+
 @pytest.mark.parametrize("room", ["vvcv", "vvcv.paper", "vvcv.kernels", "vvcv.inputs"])
 def test_at_least_half_of_the_public_names_have_an_example_that_runs(room):
     names = [name for name in DOCUMENTED if name.rpartition(".")[0] == room]

@@ -3,6 +3,8 @@
 For each Python given (a version or a path), once with the oldest versions that pyproject.toml allows and once with the
 newest, first without extras and then with those that read and draw. Wheels only: nothing is compiled. Then every extra
 is resolved on its own, the sdist is installed, and CITATION.cff validated. The logs go to results/release/.
+
+With --again the environments of the last check are taken, and only what depends on the code is done anew.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import tomllib
 from pathlib import Path
 
 from packaging.requirements import Requirement
+from packaging.version import Version
 
 ROOT = Path(__file__).parents[1]
 WORK, LOGS = ROOT / "build" / "release", ROOT / "results" / "release"
@@ -30,9 +33,11 @@ PYTHON_OPTIONS = ("-P", "-W", "error", "-W", "ignore::DeprecationWarning")
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("pythons", nargs="+", help="versions such as 3.11, or paths of Pythons")
-    pythons = [find_python(given) for given in parser.parse_args().pythons]
-    shutil.rmtree(WORK, ignore_errors=True)
-    WORK.mkdir(parents=True)
+    parser.add_argument("--again", action="store_true", help="in the environments of the last check")
+    given = parser.parse_args()
+    pythons = [find_python(name) for name in given.pythons]
+    shutil.rmtree(WORK / "dist" if given.again else WORK, ignore_errors=True)
+    WORK.mkdir(parents=True, exist_ok=True)
     LOGS.mkdir(exist_ok=True)
     wheel, sdist = build()
     oldest = WORK / "oldest.txt"
@@ -40,19 +45,21 @@ def main() -> None:
     for python in pythons:
         for age, constraints in {"oldest": ("-c", str(oldest)), "newest": ()}.items():
             smoke_twice(python, age, wheel, constraints)
-        resolve_extras(python, wheel)
     smoke_sdist(pythons[-1], sdist)
-    validate_citation(pythons[0])
+    if not given.again:
+        for python in pythons:
+            resolve_extras(python, wheel)
+        validate_citation(pythons[0])
 
 
 def lower_bounds(project: dict) -> list[str]:
     """The oldest version that pyproject.toml allows of each package, as pip constraints."""
     given = [*project["dependencies"], *(line for extra in project["optional-dependencies"].values() for line in extra)]
-    bounds = {}
+    bounds: dict[str, Version] = {}
     for requirement in map(Requirement, given):
         for specifier in requirement.specifier:
-            if specifier.operator == ">=":
-                bounds[requirement.name] = specifier.version
+            if specifier.operator == ">=":  # a package that stands in several places must suit all of them
+                bounds[requirement.name] = max(Version(specifier.version), bounds.get(requirement.name, Version("0")))
     return [f"{name}=={version}" for name, version in sorted(bounds.items())]
 
 
@@ -65,10 +72,10 @@ def build() -> tuple[Path, Path]:
 def smoke_twice(python: str, age: str, wheel: Path, constraints: tuple[str, ...]) -> None:
     """The smoke test in an environment of the wheel alone, then with the extras of files and pictures."""
     name = f"python{version_of(python)}-{age}"
-    bin = environment(python, name)
     text = ""
     for extras in ("", f"[{SMOKED}]"):
-        run([bin / "pip", "install", "-qq", "--only-binary", ":all:", *constraints, f"{wheel}{extras}"])
+        bin = environment(python, name + ("-extras" if extras else ""))
+        install(bin, "--only-binary", ":all:", *constraints, f"{wheel}{extras}")
         text += f"$ pip install --only-binary :all: {wheel.name}{extras}   # {age} versions\n$ python tools/smoke.py\n"
         text += run([bin / "python", *PYTHON_OPTIONS, "tools/smoke.py", PROJECT["version"]]) + "\n"
     write(f"{name}.log", text)
@@ -77,7 +84,7 @@ def smoke_twice(python: str, age: str, wheel: Path, constraints: tuple[str, ...]
 def resolve_extras(python: str, wheel: Path) -> None:
     """Each extra on its own has versions that go together, found without installing them."""
     name = f"python{version_of(python)}-extras"
-    pip = environment(python, name) / "pip"
+    pip = environment(python, f"{name}-resolved") / "pip"
     text = ""
     for extra in PROJECT["optional-dependencies"]:
         said = run([pip, "install", "--dry-run", "--only-binary", ":all:", f"{wheel}[{extra}]"])
@@ -89,7 +96,7 @@ def smoke_sdist(python: str, sdist: Path) -> None:
     """The smoke test once more, the package built from its source archive."""
     name = f"python{version_of(python)}-sdist"
     bin = environment(python, name)
-    run([bin / "pip", "install", "-qq", str(sdist)])
+    install(bin, str(sdist))
     said = run([bin / "python", *PYTHON_OPTIONS, "tools/smoke.py", PROJECT["version"]])
     write(f"{name}.log", f"$ pip install {sdist.name}\n$ python tools/smoke.py\n{said}")
 
@@ -103,9 +110,16 @@ def validate_citation(python: str) -> None:
 
 
 def environment(python: str, name: str) -> Path:
-    """A fresh virtual environment with nothing but pip in it; the folder of its programs."""
-    run([python, "-m", "venv", WORK / name])
+    """A virtual environment, with nothing but pip in it where it is new; the folder of its programs."""
+    if not (WORK / name).exists():
+        run([python, "-m", "venv", WORK / name])
     return WORK / name / "bin"
+
+
+def install(bin: Path, *what: str) -> None:
+    """The package with what it needs, and where another build of this version is installed, this one in its place."""
+    run([bin / "pip", "uninstall", "-qq", "--yes", PROJECT["name"]])
+    run([bin / "pip", "install", "-qq", *what])
 
 
 def find_python(given: str) -> str:

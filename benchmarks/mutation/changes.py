@@ -1,7 +1,8 @@
 """Small changes to a Python file: one comparison, sign, number, condition or operator at a time.
 
-Left out is what no test of behaviour can see: annotations, decorators, docstrings, the text of errors, `__all__`, and
-constants at the top of a file, which are judgement and weighed by benchmarks.
+Left out is what no test of behaviour can see: annotations, decorators, docstrings, the text of errors, `__all__`, the
+default of a seed, and constants at the top of a file, which are judgement and weighed by benchmarks. Where counts are
+compared, the bound is moved by one; a measured number never meets its bound, so there the comparison is turned round.
 """
 
 from __future__ import annotations
@@ -17,8 +18,11 @@ OPERATORS: dict[type, type] = {
     ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In, ast.And: ast.Or, ast.Or: ast.And,
 }  # fmt: skip
 
-#: Arguments that ask for speed, or for an error that cannot come.
+TURNED: dict[type, type] = {ast.Lt: ast.GtE, ast.GtE: ast.Lt, ast.Gt: ast.LtE, ast.LtE: ast.Gt}
+
+#: Arguments that ask for speed, for an order that is there already, or for an error that cannot come, and tolerances.
 FLAGS = ("strict", "lower", "overwrite_a", "overwrite_b", "overwrite_c", "clean", "check_finite", "repr", "maxsize")
+FLAGS += ("sort_keys", "rcond", "seed")
 
 
 class Change(NamedTuple):
@@ -72,8 +76,13 @@ def _sites(tree: ast.Module) -> Iterator[_Site]:
 def _in_scope(scope: ast.FunctionDef | ast.ClassDef, name: str) -> Iterator[_Site]:
     """Changes of the body and the defaults of a function or class, those of scopes inside it under their own names."""
     if isinstance(scope, ast.FunctionDef):
-        for default in [*scope.args.defaults, *scope.args.kw_defaults]:
-            yield from _in_expression(default, scope.args, name, scope)
+        given = [*scope.args.posonlyargs, *scope.args.args][-len(scope.args.defaults) or None :]
+        for argument, default in [
+            *zip(given, scope.args.defaults, strict=False),
+            *zip(scope.args.kwonlyargs, scope.args.kw_defaults, strict=True),
+        ]:
+            if argument.arg not in FLAGS:
+                yield from _in_expression(default, scope.args, name, scope)
     for statement in scope.body:
         yield from _in_statement(statement, name, isinstance(scope, ast.FunctionDef))
 
@@ -121,7 +130,8 @@ def _changes_of_node(node: ast.AST, parent: ast.AST) -> Iterator[Callable[[], No
     if isinstance(node, ast.BinOp | ast.BoolOp) and type(node.op) in OPERATORS:
         yield lambda: setattr(node, "op", OPERATORS[type(node.op)]())
     if isinstance(node, ast.Compare) and type(node.ops[0]) in OPERATORS:
-        yield lambda: node.ops.__setitem__(0, OPERATORS[type(node.ops[0])]())
+        others = OPERATORS if _counts(node) else OPERATORS | TURNED
+        yield lambda: node.ops.__setitem__(0, others[type(node.ops[0])]())
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.Not):
         yield lambda: _replace(parent, node, node.operand)
     if isinstance(node, ast.IfExp) and not _has_its_own(node.test):
@@ -136,10 +146,24 @@ def _other(value: bool | int | float) -> bool | int | float:
     return value + 1 if value == int(value) else 2 * value
 
 
+def _counts(comparison: ast.Compare) -> bool:
+    """Whether whole numbers are compared: a literal, a length or a shape."""
+    for part in ast.walk(comparison):
+        if isinstance(part, ast.Constant) and type(part.value) is int:
+            return True
+        if isinstance(part, ast.Attribute) and part.attr in ("size", "ndim", "shape", "count"):
+            return True
+        if isinstance(part, ast.Name) and part.id in ("len", "count", "rows", "n"):
+            return True
+    return False
+
+
 def _has_its_own(test: ast.expr) -> bool:
     """Whether a condition is turned into its opposite by a change of its operator already."""
+    if not isinstance(test, ast.Compare):
+        return isinstance(test, ast.UnaryOp)
     opposite = ast.Eq | ast.NotEq | ast.Is | ast.IsNot | ast.In | ast.NotIn
-    return isinstance(test, ast.UnaryOp) or (isinstance(test, ast.Compare) and isinstance(test.ops[0], opposite))
+    return isinstance(test.ops[0], opposite) or not _counts(test)
 
 
 def _negate(node: ast.If | ast.While | ast.IfExp) -> None:

@@ -1,159 +1,136 @@
 """Mutation testing: one small change to the code at a time, and whether the tests notice.
 
-    python -m benchmarks.mutation.run [--sample 200] [--seed 0] [--out benchmarks/mutants.json]
+    python -m benchmarks.mutation.run [--sample 200] [--seed 0] [--jobs 1] [--out benchmarks/mutants.json]
 
 Once, every test of the rooms runs, and which functions it calls is kept in build/. Then a sample of all changes is
 drawn. Each runs in a process of its own, forked after the heavy imports: the tests that call the changed function, the
-most pointed first, until one fails. Survivors are written with the reasons that the file already has for them.
+most pointed first, until one fails. What was noticed is kept in build/ and not asked again when a run that was stopped
+begins anew; `make mutants` begins from nothing. Survivors are written with the reasons that the file has for them.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
+import hashlib
 import json
 import os
 import resource
-import signal
 import sys
-import time
-import traceback
 import warnings
+from collections.abc import Iterator
 from importlib import import_module
 from importlib.abc import MetaPathFinder
 from importlib.machinery import SourceFileLoader
 from importlib.util import spec_from_file_location
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
-from .by_hand import MISTAKES, Mistake
+from .by_hand import MISTAKES
+from .calls import ROOMS, ROOT, Calls, calls_of_all_tests, ended, fork, pytest_of, tests_of
 from .changes import Change, changed, described, places_of
 
-ROOT = Path(__file__).parents[2]
-ROOMS = ("linear_system", "estimation", "paper")
-
-#: Tests of properties, of processes and of data that only must be refused take long and rarely see one line.
-LEFT_OUT = ("fuzz", "bad_input", "interrupt", "memory", "precision", "high_dimension", "invariance")
-
-#: Seconds (of CPU) after which a test is cut short while its calls are written down, that all tests of one change may
-#: take, and after which a change counts as an endless loop.
-SLOW, ENOUGH, ENDLESS = 5.0, 8.0, 60
-
-#: Tests asked about one change at most, those first that call the fewest functions.
-MOST = 25
-
-#: What is imported before the fork cannot have its asserts rewritten, and need not.
-QUIET = ("-W", "ignore::pytest.PytestAssertRewriteWarning")
+#: Seconds (of CPU, as they were written down) that all tests of one change may take, how many they are at most, and
+#: seconds after which a change counts as an endless loop.
+ENOUGH, MOST, ENDLESS = 60.0, 100, 300
 
 #: Imported before the fork; none of them starts a thread that a fork would lose.
 HEAVY = "numpy scipy.stats scipy.optimize jax equinox optax jaxtyping hypothesis pytest xarray pandas rich.progress"
 
 
+class Trial(NamedTuple):
+    """A changed file: its name among the logs, its path, the function that changed, and its tree."""
+
+    name: str
+    path: str
+    where: str
+    tree: ast.Module
+
+
 def main() -> None:
-    options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("--sample", type=int, default=200)
-    options.add_argument("--seed", type=int, default=0)
-    options.add_argument("--out", type=Path, default=ROOT / "benchmarks" / "mutants.json")
-    given = options.parse_args()
+    given = _options()
     os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     warnings.filterwarnings("ignore", message=".*fork.*")
     for name in HEAVY.split():
         __import__(name)
-    calls = _calls()
+    calls = calls_of_all_tests(ROOT / "build" / "mutants_calls.json")
     sources = {str(p.relative_to(ROOT)): p.read_text() for room in ROOMS for p in _files(room)}
     everything = [(path, index) for path, text in sources.items() for index in range(len(places_of(text)))]
     chosen = np.random.default_rng(given.seed).permutation(len(everything))[: given.sample]
+    changes = [described(path, sources[path], index) for path, index in (everything[i] for i in chosen)]
+    trials = [Trial(f"{n:03}", c.path, c.where, changed(sources[c.path], c.index)) for n, c in enumerate(changes)]
     by_hand = {}
-    for mistake in MISTAKES:
-        by_hand[mistake.what] = _by_hand(mistake, sources[mistake.path], calls)
-        print(f"{by_hand[mistake.what]:8} {mistake.what}", flush=True)
-    outcomes = []
-    for count, (path, index) in enumerate((everything[i] for i in chosen), 1):
-        change = described(path, sources[path], index)
-        outcomes.append((change, _outcome(path, change.where, changed(sources[path], index), calls)))
-        print(f"{count}/{len(chosen)} {outcomes[-1][1]:8} {path}:{change.line} {change.after}", flush=True)
-        _write(
-            given, len(everything), by_hand, outcomes
-        )  # a run that is stopped leaves what it has: the order is random
+    for what, outcome in _outcomes(list(_by_hand(sources)), calls, given.jobs):
+        by_hand[what] = outcome
+        print(f"{outcome:8} {what}", flush=True)
+    outcomes = {}
+    for name, outcome in _outcomes(trials, calls, given.jobs):
+        change = changes[int(name)]
+        outcomes[change] = outcome
+        print(
+            f"{len(outcomes)}/{len(trials)} {outcome:8} {name} {change.path}:{change.line} {change.after}", flush=True
+        )
+        _write(given, len(everything), by_hand, outcomes)  # a run that is stopped leaves what it has
+
+
+def _options() -> argparse.Namespace:
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--sample", type=int, default=200)
+    options.add_argument("--seed", type=int, default=0)
+    options.add_argument("--jobs", type=int, default=1)
+    options.add_argument("--out", type=Path, default=ROOT / "benchmarks" / "mutants.json")
+    return options.parse_args()
 
 
 def _files(room: str) -> list[Path]:
     return sorted((ROOT / "src" / "vvcv" / room).rglob("*.py"))
 
 
-def _calls() -> dict[str, dict]:
-    """For every test its seconds and the functions of the rooms that it calls, measured once and kept."""
-    kept = ROOT / "build" / "mutants_calls.json"
-    if not kept.is_file():
-        kept.parent.mkdir(exist_ok=True)
-        folders = [str(ROOT / "tests" / room) for room in ROOMS] + [str(ROOT / "src" / "vvcv" / room) for room in ROOMS]
-        left = [f"--ignore-glob=*{word}*" for word in LEFT_OUT]
-        _in_fork(lambda: _pytest([*folders, *left, "-m", "not slow"], _Recorder(kept)))
-    return json.loads(kept.read_text())
+def _by_hand(sources: dict[str, str]) -> Iterator[Trial]:
+    for mistake in MISTAKES:
+        source = sources[mistake.path]
+        assert mistake.before in source, f"{mistake.path} no longer says {mistake.before!r}"
+        tree = ast.parse(source.replace(mistake.before, mistake.after, 1))
+        yield Trial(mistake.what, mistake.path, mistake.where, tree)
 
 
-def _by_hand(mistake: Mistake, source: str, calls: dict[str, dict]) -> str:
-    assert source.count(mistake.before) >= 1, f"{mistake.path} no longer says {mistake.before!r}"
-    tree = ast.parse(source.replace(mistake.before, mistake.after, 1))
-    return _outcome(mistake.path, mistake.where, tree, calls)
+def _outcomes(trials: list[Trial], calls: Calls, jobs: int) -> Iterator[tuple[str, str]]:
+    """The name and the outcome of every trial, as they end; so many run at a time."""
+    kept = ROOT / "build" / "mutants_killed"
+    kept.mkdir(parents=True, exist_ok=True)
+    waiting, running = list(trials), {}
+    while waiting or running:
+        while waiting and len(running) < jobs:
+            trial = waiting.pop(0)
+            tests = _asked(trial, calls)
+            mark = kept / hashlib.sha256((trial.path + ast.dump(trial.tree)).encode()).hexdigest()
+            if mark.exists() or not tests:
+                yield trial.name, "killed" if tests else "untested"
+            else:
+                running[fork(lambda trial=trial, tests=tests: _run(trial, tests))] = trial, mark  # type: ignore[misc]
+        if running:
+            child = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOWAIT).si_pid
+            (trial, mark), status = running.pop(child), ended(child)
+            if status:
+                mark.touch()
+            yield trial.name, "killed" if status else "survived"
 
 
-def _outcome(path: str, where: str, tree: ast.Module, calls: dict[str, dict]) -> str:
-    asked, seconds = [], 0.0
-    for test in _tests_of(path, where, calls):
-        seconds += calls[test]["seconds"]
-        if asked and seconds > ENOUGH:
-            break
-        asked.append(test)
-    if not asked:
-        return "untested"
-
-    def run() -> int:
-        resource.setrlimit(resource.RLIMIT_CPU, (ENDLESS, ENDLESS))
-        finder = _Changed(path, tree)
-        sys.meta_path.insert(0, finder)
-        import_module(finder.name)  # before pytest, which would take a file with doctests from the disk
-        return _pytest(["-x", *asked])
-
-    return "survived" if _in_fork(run) == 0 else "killed"
+def _asked(trial: Trial, calls: Calls) -> list[str]:
+    """The tests of a change that fit in the time there is, and one at least."""
+    tests = tests_of(trial.path, trial.where, calls)[:MOST]
+    seconds = np.cumsum([calls[test]["seconds"] for test in tests])
+    return tests[: max(1, int(np.sum(seconds <= ENOUGH)))]
 
 
-def _tests_of(path: str, where: str, calls: dict[str, dict]) -> list[str]:
-    """Tests that call the function, or one around it, or else any of its file; the most pointed first."""
-    parts = where.removesuffix(".__init__").split(".")
-    for depth in range(len(parts), -1, -1):
-        name = f"{path}:{'.'.join(parts[:depth])}".removesuffix(".<locals>")
-        found = [test for test in calls if any(call.startswith(name) for call in calls[test]["calls"])]
-        if found:
-            return sorted(found, key=lambda test: (len(calls[test]["calls"]), calls[test]["seconds"]))[:MOST]
-    return []
-
-
-def _in_fork(work) -> int:
-    """The exit status of a function that runs in a process of its own; 1 where it was killed."""
-    child = os.fork()
-    if child == 0:
-        status = 1
-        try:
-            status = work()
-        except BaseException:  # a change may break anything; its process must end all the same
-            traceback.print_exc()
-        os._exit(status)
-    status = os.waitpid(child, 0)[1]
-    return os.WEXITSTATUS(status) if os.WIFEXITED(status) else 1
-
-
-def _pytest(arguments: list[str], *plugins) -> int:
-    import pytest
-
-    os.chdir(ROOT)
-    log = os.open(ROOT / "build" / "mutants.log", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-    os.dup2(log, 1)
-    os.dup2(log, 2)
-    return int(
-        pytest.main(["-q", "-p", "no:cacheprovider", "-p", "no:xdist", *QUIET, *arguments], plugins=list(plugins))
-    )
+def _run(trial: Trial, tests: list[str]) -> int:
+    resource.setrlimit(resource.RLIMIT_CPU, (ENDLESS, ENDLESS))
+    finder = _Changed(trial.path, trial.tree)
+    sys.meta_path.insert(0, finder)
+    import_module(finder.name)  # before pytest, which would take a file with doctests from the disk
+    return pytest_of(["-x", *tests], trial.name)
 
 
 class _Changed(MetaPathFinder):
@@ -171,51 +148,11 @@ class _Changed(MetaPathFinder):
         return spec_from_file_location(fullname, self.path, loader=loader)
 
 
-class _Recorder:
-    """A pytest plugin that writes down what every test calls and how long it takes."""
-
-    def __init__(self, out: Path) -> None:
-        self.out, self.tests = out, {}
-        self.inside = tuple(str(ROOT / "src" / "vvcv" / room) for room in ROOMS)
-
-    def pytest_runtest_protocol(self, item, nextitem):
-        from _pytest.runner import runtestprotocol
-
-        calls: set[tuple[str, str]] = set()
-
-        def note(frame, event, argument):
-            code = frame.f_code
-            if code.co_filename.startswith(self.inside):
-                calls.add((code.co_filename, code.co_qualname))
-
-        ended = []
-
-        def too_slow(number, frame):
-            ended.append(True)
-            raise TimeoutError
-
-        signal.signal(signal.SIGPROF, too_slow)
-        signal.setitimer(signal.ITIMER_PROF, SLOW)
-        began = time.process_time()
-        sys.settrace(note)
-        reports = runtestprotocol(item, nextitem=nextitem, log=False)
-        sys.settrace(None)
-        signal.setitimer(signal.ITIMER_PROF, 0)
-        if ended or all(report.passed for report in reports):  # a test that was cut short is slow, and asked last
-            names = sorted(f"{Path(file).relative_to(ROOT)}:{name}" for file, name in calls)
-            self.tests[item.nodeid] = {"seconds": round(time.process_time() - began, 3), "calls": names}
-        print(item.nodeid, [report.outcome for report in reports], flush=True)
-        return True
-
-    def pytest_sessionfinish(self):
-        self.out.write_text(json.dumps(self.tests, indent=0))
-
-
-def _write(given, possible: int, by_hand: dict[str, str], outcomes: list[tuple[Change, str]]) -> None:
+def _write(given: argparse.Namespace, possible: int, by_hand: dict[str, str], outcomes: dict[Change, str]) -> None:
     old = json.loads(given.out.read_text())["survivors"] if given.out.is_file() else []
     reasons = {(s["path"], s["before"], s["after"]): s["reason"] for s in old}
-    lived = [(change, outcome) for change, outcome in outcomes if outcome != "killed"]
-    rooms = {room: [outcome for change, outcome in outcomes if f"/{room}/" in change.path] for room in ROOMS}
+    lived = {change: outcome for change, outcome in outcomes.items() if outcome != "killed"}
+    rooms = {room: [outcome for change, outcome in outcomes.items() if f"/{room}/" in change.path] for room in ROOMS}
     record = {
         "command": f"python -m benchmarks.mutation.run --sample {given.sample} --seed {given.seed}",
         "possible": possible,
@@ -226,7 +163,7 @@ def _write(given, possible: int, by_hand: dict[str, str], outcomes: list[tuple[C
         "survivors": [
             {"path": c.path, "line": c.line, "before": c.before, "after": c.after, "outcome": outcome}
             | {"reason": reasons.get((c.path, c.before, c.after), "")}
-            for c, outcome in lived
+            for c, outcome in lived.items()
         ],
     }
     given.out.write_text(json.dumps(record, indent=1) + "\n")

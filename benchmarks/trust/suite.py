@@ -24,8 +24,7 @@ from rich.progress import Progress
 
 import vvcv
 from problems import problems
-
-RUNGS = ("mc", "zv", "cf", "secf", "vv", "vv-secf")
+from vvcv.estimation.ladder import EXACT_METHODS as RUNGS
 
 
 def replicate(name: str, seed: int, methods: list[str]) -> list[dict]:

@@ -147,6 +147,22 @@ def time_to_answer() -> str:
     return _markdown(["problem", "seconds", "memory, GB", "error over the plain average's"], rows)
 
 
+def stacking() -> str:
+    """Rules by which the same candidates are weighed."""
+    rows = [
+        [
+            rule,
+            *(f"{row[key]:.2f}" for key in ("error over that of powers", "largest such ratio")),
+            f"{row['interval score over that of powers']:.2f}",
+            f"{row['coverage']:.0%}",
+            f"{row['least coverage']:.0%}",
+        ]
+        for rule, row in benchmark("trust/stacking")["pooled"].items()
+    ]
+    header = ["weights by", "error over that of powers", "on the worst problem", "interval score over that of powers"]
+    return _markdown([*header, "coverage of 95 % intervals", "on the worst problem"], rows)
+
+
 HARD = {
     "discontinuous, step": "a step in one dimension, two fidelities",
     "discontinuous, 2-d corner": "a step along a line in two dimensions",
@@ -169,6 +185,7 @@ TABLES = {
     "simulators": simulators,
     "alarms": alarms,
     "time": time_to_answer,
+    "stacking": stacking,
 }
 
 

@@ -8,7 +8,7 @@ control variates.
 """
 
 # %%
-# ## Draws along a ladder
+# ## Draws along a path of temperatures
 #
 # The problem is that of the paper (Section 5.2): one parameter of a van der Pol oscillator, seen through noise at
 # eleven times, and 31 temperatures. Twenty draws for each come from a population of Markov chains; with them, the
@@ -19,14 +19,14 @@ import numpy as np
 import vvcv
 from vvcv.problems import van_der_pol
 
-draws = van_der_pol.sample_ladder(seed=0, n_samples=20)
+draws = van_der_pol.sample_path(seed=0, n_samples=20)
 print(draws.log_likelihood.shape, draws.points.shape, "temperatures", draws.temperatures[[0, 1, 2, -1]])
 
 # %%
 # ## The evidence
 #
 # Means *and* variances of the log likelihood are estimated at all temperatures jointly: the variance is the slope of
-# the mean along the ladder, which makes the quadrature of second order.
+# the mean along the path, which makes the quadrature of second order.
 result = vvcv.evidence(
     draws.log_likelihood,
     draws.temperatures,
@@ -58,7 +58,7 @@ relative = (result.plain_means - result.means) / np.maximum(np.abs(result.means)
 figure, ax = plt.subplots(figsize=(8, 3), layout="constrained")
 ax.plot(relative, "s", color="0.55", label="plain averages, relative to the fit")
 ax.axhline(0, color="k", lw=1)
-ax.set(xlabel="rung of the ladder, from prior to posterior", ylabel="relative difference")
+ax.set(xlabel="number of the temperature, from prior to posterior", ylabel="relative difference")
 ax.legend()
 
 # %%

@@ -66,7 +66,7 @@ def test_variate_refuses_tasks_and_shapes_that_do_not_exist(fitted):
 
 
 def test_averages_of_the_variate_over_fresh_samples_are_zero_within_error():
-    # z-scores of two independent means: both below 4.5 except with probability 1.4e-5; the seed is fixed.
+    # z-values of two independent means: both below 4.5 except with probability 1.4e-5; the seed is fixed.
     estimate = vvcv.estimate(tasks(), "cf", kernel="matern-3/2")
     rng = np.random.default_rng(1)
     for name, (mean, spread) in TARGETS.items():

@@ -5,7 +5,10 @@ import pytest
 
 import vvcv
 from vvcv import Task, Tasks
+from vvcv.candidates.kernel import Options
+from vvcv.data import Prepared
 from vvcv.estimation import METHODS, average, effective_size
+from vvcv.estimation.ladder import Ladder
 
 RNG = np.random.default_rng(0)
 X, Z = RNG.normal(size=(24, 1)), 0.5 + 1.5 * RNG.normal(size=(18, 1))
@@ -117,3 +120,30 @@ def test_a_comparison_refuses_rungs_that_cannot_serve_the_data_or_leaves_them_ou
     assert list(vvcv.compare(few, ["mc", "secf", "zv"], refused="skip")) == ["mc", "zv"]
     with pytest.raises(ValueError, match="refused must be"):
         vvcv.compare(few, ["mc"], refused="never")
+
+
+ALL = ["mc", "zv", "cf", "secf", "vv", "vv-secf"]
+
+
+@pytest.mark.parametrize(
+    ("tasks", "few", "many"),
+    [
+        ("one", ALL[:4], ALL[:3]),
+        ("on shared points", ALL, ["mc", "zv", "vv"]),
+        ("apart", ALL, ["mc", "zv", "cf", "vv"]),
+    ],
+)
+def test_beyond_a_modest_number_of_rows_kernels_have_their_own_polynomials(monkeypatch, tasks, few, many):
+    x, y = np.random.default_rng(7).normal(size=(2, 12, 1))
+    given = {
+        "one": vvcv.Tasks([Task(x, -x, x[:, 0])]),
+        "on shared points": vvcv.Tasks.shared(x, -x, np.hstack([x, x**2])),
+        "apart": vvcv.Tasks([Task(x, -x, x[:, 0]), Task(y, -y, y[:, 0])]),
+    }[tasks]
+    rows = 24 if tasks == "apart" else 12
+    for most, rungs in ((rows, few), (rows - 1, many)):
+        monkeypatch.setattr("vvcv.estimation.ladder.MODEST_ROWS", most)
+        ladder, asked = Ladder(Prepared.of(given), Options()), []
+        monkeypatch.setattr(ladder, "candidates", lambda rung, asked=asked: asked.append(rung) or [[]] * len(given))
+        ladder.automatic()
+        assert asked == rungs

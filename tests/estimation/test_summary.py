@@ -113,3 +113,16 @@ def test_arviz_one_gets_a_data_tree(monkeypatch):
     monkeypatch.setattr(arviz, "__version__", "1.3.0")
     data = vvcv.estimate(TASKS, "mc").to_inference_data()
     assert isinstance(data, xr.DataTree) and set(data.children) == {"posterior", "sample_stats", "estimate"}
+
+
+@pytest.mark.parametrize("wrong", [{"prob": 0.0}, {"prob": 1.0}, {"prob": 1.5}, {"kind": "both"}], ids=str)
+def test_intervals_that_are_none_are_refused(wrong):
+    with pytest.raises(ValueError, match="must be 'hdi' or 'eti'|strictly between 0 and 1"):
+        vvcv.summary(TASKS, "tau", method="mc", **wrong)
+
+
+def test_what_is_given_is_checked_unless_the_user_has():
+    wrong = vvcv.Tasks.shared(Z, Z, Z[..., :1] ** 2, names=["square"])
+    with pytest.warns(vvcv.AlarmWarning, match="wrong sign"):
+        vvcv.summary(wrong, method="mc")
+    vvcv.summary(wrong, method="mc", check=False)  # a warning would be an error

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from vvcv.estimation.weights import Answer, combine, contradiction, weigh
+from vvcv.estimation.weights import Answer, Witness, combine, contradiction, weigh, with_witness
 from vvcv.tuning.starts import one_function
 
 
-def answer(mean, error, score, method="cf", freedom=20.0):
-    return Answer(method, mean, error, score, freedom, lambda x, s: mean * x[:, 0], method)
+def answer(mean, error, merit, method="cf", freedom=20.0):
+    return Answer(method, mean, error, merit, freedom, lambda x, s: mean * x[:, 0], method)
 
 
 def test_a_much_better_fit_takes_all_the_weight_and_equals_share_it():
@@ -80,3 +80,12 @@ def test_tasks_taken_for_one_function_keep_their_spreads_and_signs():
     np.testing.assert_allclose(np.diag(alike), np.diag(b))
     assert alike[0, 1] / np.sqrt(alike[0, 0] * alike[1, 1]) == pytest.approx(-1.0, abs=1e-5)
     assert np.linalg.eigvalsh(alike).min() > 0
+
+
+def test_a_witness_has_the_freedom_of_its_residuals_and_is_never_surer_than_its_fit():
+    left = Witness(mean=1.1, error=0.05, size=30.0, skewness=0.0, left_out=0.5)
+    fit, witness = with_witness(answer(1.0, 0.2, -3.0), left)
+    assert (witness.mean, witness.std_error, witness.freedom) == (1.1, 0.2, 29.0)
+    assert witness.merit == pytest.approx(0.5 * np.log(0.2 * 0.5))
+    assert fit.merit == -3.0 and fit.cross_fitted_error == witness.cross_fitted_error == 0.05
+    assert with_witness(answer(1.0, 0.01, -3.0), left)[1].std_error == 0.05

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
+import tomllib
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import vvcv
+from vvcv.files import write_tasks
 from vvcv.interop.extras import EXTRAS
+from vvcv.problems import nuts, stan
 
 
 @pytest.mark.parametrize(
@@ -28,12 +33,44 @@ def test_a_missing_package_is_named_with_its_extra(monkeypatch, call, package, m
     assert str(error.value) == message
 
 
-def test_inference_data_name_the_extra_they_need(monkeypatch):
+@pytest.mark.parametrize(
+    ("package", "extra", "call"),
+    [
+        ("matplotlib", "plot", lambda est, folder: est.plot()),
+        ("h5netcdf", "io", lambda est, folder: est.save(folder / "est.nc")),
+        ("pyarrow", "files", lambda est, folder: write(folder, "a.parquet")),
+        ("zarr", "files", lambda est, folder: write(folder, "a.zarr")),
+        ("h5netcdf", "io", lambda est, folder: write(folder, "a.nc")),
+        ("arviz", "arviz", lambda est, folder: est.to_inference_data()),
+        ("blackjax", "blackjax", lambda est, folder: nuts._import_blackjax()),
+        ("stan", "stan", lambda est, folder: stan._import_stan()),
+    ],
+    ids=lambda given: given if isinstance(given, str) else "",
+)
+def test_what_needs_an_extra_names_it(monkeypatch, tmp_path, package, extra, call):
     x = np.random.default_rng(0).normal(size=(20, 1))
-    est = vvcv.estimate(vvcv.Tasks.shared(x, -x, x**2), "zv")
-    monkeypatch.setitem(sys.modules, "arviz", None)
-    with pytest.raises(ImportError, match=r"vvcv\[arviz\]"):
-        est.to_inference_data()
+    est = vvcv.estimate(vvcv.Tasks.shared(x, -x, x**2), "mc", check=False)
+    for name in [name for name in sys.modules if name.split(".")[0] == package]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(ImportError, match=rf"vvcv\[{extra}\]"):
+        call(est, tmp_path)
+
+
+def write(folder, name):
+    x = np.zeros((3, 1))
+    write_tasks(folder / name, vvcv.Tasks.shared(x, x, x))
+
+
+def test_every_extra_is_named_by_what_needs_it():
+    root = Path(__file__).parents[2]
+    extras = set(tomllib.loads((root / "pyproject.toml").read_text())["project"]["optional-dependencies"])
+    named = {extra for _, extra in EXTRAS.values()}
+    for path in (root / "src").rglob("*.py"):
+        named |= set(re.findall(r"pip install ['\"]vvcv\[(\w+)\]", path.read_text()))
+    bundles = {"all", "experiments", "test", "docs", "dev"}
+    # A comparison leaves MBAR out without pymbar; whoever has a Dask array has Dask.
+    assert extras - bundles - named == {"evidence", "dask"}
 
 
 def test_importing_vvcv_imports_no_sampler_and_no_arviz():

@@ -1,5 +1,7 @@
 """Blocks of neighbouring draws are left out together: residuals, moves and error bars against refits without them."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -71,3 +73,14 @@ def test_independent_draws_have_no_blocks_and_slow_chains_long_ones():
 @pytest.mark.parametrize(("time", "longest"), [(0.7, 2), (3.0, 6), (1e6, 25)])
 def test_blocks_are_twice_the_correlation_time_and_at_least_eight(time, longest):
     assert np.bincount(blocks(time, (2, 100))).max() == longest
+
+
+def test_blocks_of_two_integrands_on_the_same_rows_are_those_of_each():
+    every = np.arange(24)
+    both = replace(design(every, BLOCK), values=np.column_stack([VALUES, VALUES**2]))
+    errors = Errors.of(solve(MODEL, both), both, 0)
+    for k, values in enumerate((VALUES, VALUES**2)):
+        one = replace(both, values=values)
+        alone = Errors.of(solve(MODEL, one), one, 0)
+        for name in ("left_out", "z", "jackknife"):
+            assert getattr(errors, name)[k] == pytest.approx(getattr(alone, name)[0], rel=1e-9)

@@ -19,7 +19,7 @@ from vvcv.paper import (
     fit,
 )
 from vvcv.paper.closed_form import joint_solution
-from vvcv.paper.error_bars import average_variance
+from vvcv.paper.error_bars import average_variance, exact_covariance
 from vvcv.paper.splits import folds, hold_out
 
 
@@ -165,3 +165,13 @@ def test_two_integrands_on_one_chain_have_correlated_errors():
     covariance = fit(Tasks.shared(x, -x, values), PolynomialVariate(1), Exact(0.0)).covariance
     assert covariance[0, 1] / np.sqrt(covariance[0, 0] * covariance[1, 1]) > 0.99
     assert np.linalg.eigvalsh(covariance)[0] > -1e-12 * covariance[0, 0]
+
+
+def test_errors_of_related_tasks_on_chains_of_their_own_add_up_over_the_chains():
+    first, second = chain_task(0, draws=60)[0], chain_task(1, draws=40, f=np.cos)[0]
+    tasks, b = Tasks([first, second]), np.array([[1.0, 0.8], [0.8, 1.2]])
+    problem = Problem.build(tasks, KernelVariate(SquaredExponential(1.0), b))
+    solution = joint_solution(problem, 1e-2)
+    whole = exact_covariance(problem, solution)
+    np.testing.assert_allclose(whole, whole.T, rtol=1e-12)
+    np.testing.assert_array_less(0, np.linalg.eigvalsh(whole))

@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
+from vvcv.data import Task, Tasks
 from vvcv.kernels import General, SquaredExponential
 from vvcv.paper import Exact, fit
 from vvcv.paper.alternation import Alternation, alternate_means, alternate_with_b, best_b
 from vvcv.paper.closed_form import best_means, coefficients_given_means, joint_solution
-from vvcv.paper.convex import ConvexSequence, convex_sequence
+from vvcv.paper.convex import ConvexSequence, best_b_of_function, convex_sequence
 from vvcv.paper.objective import Variance
 from vvcv.paper.problem import Problem
 from vvcv.paper.variates import BasisVariate, KernelVariate, PolynomialVariate
@@ -132,6 +133,14 @@ def test_alternation_with_b_never_raises_the_objective_and_works_for_two_targets
     assert np.linalg.eigvalsh(ended.b)[0] >= -1e-12
 
 
+@pytest.mark.parametrize("unit", [0.1, 30.0])
+def test_alternation_with_b_ends_when_the_objective_falls_by_less_than_its_tolerance_of_itself(one_target, unit):
+    tasks = Tasks([Task(task.points, task.scores, unit * task.values) for task in one_target])
+    ended = alternate_with_b(Problem.build(tasks, KernelVariate(KERNEL)), Alternation(LAMBDA, True, tolerance=1e-3))
+    falls = -np.diff(ended.objectives) / ended.objectives[1:]
+    assert falls[-1] <= 1e-3 and (falls[:-1] > 1e-3).all() and len(falls) > 1
+
+
 def test_convex_sequence_decreases_and_ends_at_the_best_of_twenty_direct_optimisations(one_target):
     problem = Problem.build(one_target, KernelVariate(KERNEL))
     ended = convex_sequence(problem, ConvexSequence(LAMBDA))
@@ -236,3 +245,18 @@ def test_every_selection_is_reached_through_fit_and_gives_a_variate_of_mean_zero
             assert len(result.path.mean) == len(result.path.objective) == len(result.path.coregionalization)
     with pytest.raises(ValueError, match="A selection is one of"):
         fit(one_target, KernelVariate(KERNEL), "adam")
+
+
+def test_the_best_b_of_a_function_is_that_of_its_products_and_delta():
+    # lambda Tr[B^-1 (S + delta^2 I)] + ||B||^2 is least at the cube root of lambda (S + delta^2 I) / 2.
+    found = best_b_of_function(np.diag([0.0, 3.0]), 2.0, delta=0.5)
+    np.testing.assert_allclose(found, np.diag([0.25, 3.25]) ** (1 / 3), atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"shrink": 0.0}, {"shrink": 1.0}, {"smallest": 0.0}, {"smallest": 0.2}], ids=lambda wrong: str(wrong)
+)
+def test_a_sequence_that_does_not_decrease_is_refused(wrong):
+    assert ConvexSequence(shrink=0.9, smallest=0.1, delta=0.1).smallest == 0.1
+    with pytest.raises(ValueError, match="A decreasing sequence needs"):
+        ConvexSequence(**wrong)

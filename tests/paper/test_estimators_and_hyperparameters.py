@@ -15,6 +15,7 @@ from vvcv.paper.marginal_likelihood import (
     log_marginal_likelihood,
     maximise_marginal_likelihood,
 )
+from vvcv.paper.splits import folds
 from vvcv.paper.variates import KernelVariate, PolynomialVariate
 from vvcv.stein import SteinKernel, gram
 
@@ -178,3 +179,13 @@ def test_fit_in_standard_coordinates_does_not_depend_on_units():
     )
     first, second = (fit(t, VARIATE, Exact(1e-3), coordinates="scaled") for t in (tasks, scaled))
     np.testing.assert_allclose(first.mean, second.mean, rtol=1e-9)
+
+
+def test_folds_are_two_at_least_and_no_more_than_there_are_points():
+    for count in (2, 24):
+        parts = folds(draw(0), count, seed=0)
+        assert [sum(fold.sizes[0] for _, fold, _ in parts), len(parts)] == [24, count]
+        assert all(other.sizes[0] + fold.sizes[0] == 24 for other, fold, _ in parts)
+    for count in (1, 25):
+        with pytest.raises(ValueError, match="between 2 and the smallest sample size, 24"):
+            folds(draw(0), count, seed=0)

@@ -288,3 +288,9 @@ def test_error_bars_of_a_descent_that_stopped_early_are_those_of_its_residuals(o
     left = np.split(found.remainder(one_target), [40])
     own = [part.std(ddof=1) / np.sqrt(len(part)) for part in left]
     np.testing.assert_allclose(found.std_error, own, rtol=1e-9)
+
+
+def test_a_descent_of_sixty_epochs_has_sixty_on_its_path():
+    x = np.random.default_rng(0).standard_normal((12, 1))
+    result = fit(Tasks([Task(x, -x, x[:, 0])]), PolynomialVariate(1), StochasticOptimisation(epochs=60))
+    assert len(result.path.objective) == 60

@@ -24,8 +24,8 @@ def masses(log_likelihood):
 
 
 @pytest.fixture(scope="module")
-def ladder():
-    return van_der_pol.sample_ladder(seed=0, n_samples=N_SAMPLES, thin=2)
+def path():
+    return van_der_pol.sample_path(seed=0, n_samples=N_SAMPLES, thin=2)
 
 
 @pytest.mark.parametrize("z", [-1.0, 0.0, 0.3, 1.0])
@@ -62,53 +62,53 @@ def test_moments_agree_with_quadrature(log_likelihood, masses):
     np.testing.assert_allclose(variance, van_der_pol.EXACT_VARIANCE, rtol=1e-8)
 
 
-def test_every_chain_follows_its_power_posterior(ladder, masses):
+def test_every_chain_follows_its_power_posterior(path, masses):
     # Midpoint of the cumulative sum at a grid point is the distribution function there.
     distribution = np.cumsum(masses, axis=1) - masses / 2
-    for points, cumulated in zip(ladder.points[..., 0], distribution, strict=True):
+    for points, cumulated in zip(path.points[..., 0], distribution, strict=True):
         uniform = np.interp(points, GRID[:, 0], cumulated)
         # 31 Kolmogorov-Smirnov tests of nearly independent draws: together, false alarms in 1 of 10^5 runs.
         assert stats.kstest(uniform, "uniform").pvalue > 1e-5 / 31
 
 
-def test_ladder_means_are_within_monte_carlo_error(ladder):
-    n = ladder.log_likelihood.shape[1]
-    z = (ladder.log_likelihood.mean(axis=1) - van_der_pol.EXACT_MEAN) / np.sqrt(van_der_pol.EXACT_VARIANCE / n)
+def test_path_means_are_within_monte_carlo_error(path):
+    n = path.log_likelihood.shape[1]
+    z = (path.log_likelihood.mean(axis=1) - van_der_pol.EXACT_MEAN) / np.sqrt(van_der_pol.EXACT_VARIANCE / n)
     # 31 tests at six standard errors, skewness of the means 0.2 at most: false alarms in fewer than 1 of 10^5 runs.
     assert np.abs(z).max() < 6
 
 
-def test_stein_identities_hold_along_the_ladder(ladder):
-    x, s = ladder.points[..., 0], ladder.scores[..., 0]
+def test_stein_identities_hold_along_the_path(path):
+    x, s = path.points[..., 0], path.scores[..., 0]
     for product, exact in ((s, 0.0), (x * s, -1.0)):
         error = product.std(axis=1) / np.sqrt(product.shape[1])
         assert np.all(np.abs(product.mean(axis=1) - exact) < 6 * error)
 
 
-def test_ladder_carries_likelihood_and_scores_of_its_points(ladder):
-    points = ladder.points[:, -1]
-    np.testing.assert_allclose(ladder.log_likelihood[:, -1], van_der_pol.log_likelihood(points), rtol=1e-12)
-    np.testing.assert_allclose(ladder.scores_likelihood[:, -1], van_der_pol.score_likelihood(points), rtol=1e-9)
-    np.testing.assert_array_equal(ladder.scores[0], ladder.scores_prior[0])
-    np.testing.assert_allclose(ladder.scores[-1, -1:], van_der_pol.score(points[-1:]), rtol=1e-9)
+def test_path_carries_likelihood_and_scores_of_its_points(path):
+    points = path.points[:, -1]
+    np.testing.assert_allclose(path.log_likelihood[:, -1], van_der_pol.log_likelihood(points), rtol=1e-12)
+    np.testing.assert_allclose(path.scores_likelihood[:, -1], van_der_pol.score_likelihood(points), rtol=1e-9)
+    np.testing.assert_array_equal(path.scores[0], path.scores_prior[0])
+    np.testing.assert_allclose(path.scores[-1, -1:], van_der_pol.score(points[-1:]), rtol=1e-9)
 
 
-def test_ladder_is_plain_float64_and_global_precision_stays(ladder):
+def test_path_is_plain_float64_and_global_precision_stays(path):
     shapes = (31, N_SAMPLES, 1), (31, N_SAMPLES), (31, N_SAMPLES, 1), (31, N_SAMPLES, 1)
-    assert tuple(a.shape for a in ladder) == shapes
-    assert all(type(a) is np.ndarray and a.dtype == np.float64 and a.flags.writeable for a in ladder)
+    assert tuple(a.shape for a in path) == shapes
+    assert all(type(a) is np.ndarray and a.dtype == np.float64 and a.flags.writeable for a in path)
     assert jax.numpy.ones(1).dtype == (np.float64 if jax.config.jax_enable_x64 else np.float32)
 
 
-def test_seeds_are_reproducible(ladder):
-    again = van_der_pol.sample_ladder(seed=0, n_samples=N_SAMPLES, thin=2)
-    np.testing.assert_array_equal(ladder.points, again.points)
-    other = van_der_pol.sample_ladder(seed=1, n_samples=N_SAMPLES, warmup=0, thin=1)
-    assert not np.any(other.points == ladder.points)
+def test_seeds_are_reproducible(path):
+    again = van_der_pol.sample_path(seed=0, n_samples=N_SAMPLES, thin=2)
+    np.testing.assert_array_equal(path.points, again.points)
+    other = van_der_pol.sample_path(seed=1, n_samples=N_SAMPLES, warmup=0, thin=1)
+    assert not np.any(other.points == path.points)
 
 
 def test_bad_arguments_are_named():
     with pytest.raises(ValueError, match="thin"):
-        van_der_pol.sample_ladder(0, 10, thin=0)
+        van_der_pol.sample_path(0, 10, thin=0)
     with pytest.raises(ValueError, match="shape"):
         van_der_pol.log_likelihood(np.zeros(3))

@@ -1,18 +1,18 @@
-"""One ladder and its evidence, for all tests that only need some."""
+"""One path and its evidence, for all tests that only need some."""
 
 from types import SimpleNamespace
 
 import pytest
-from gaussian_model import gaussian_ladder
+from gaussian_model import gaussian_path
 
 import vvcv
 
 
 @pytest.fixture(scope="session")
-def ladder() -> SimpleNamespace:
-    return gaussian_ladder(seed=0)
+def path() -> SimpleNamespace:
+    return gaussian_path(seed=0)
 
 
 @pytest.fixture(scope="session")
-def result(ladder) -> vvcv.Evidence:
-    return vvcv.evidence(ladder)
+def result(path) -> vvcv.Evidence:
+    return vvcv.evidence(path)

@@ -10,13 +10,13 @@ NOISE = 0.4
 Y = np.array([0.7, -0.3])
 
 
-def gaussian_ladder(seed: int, rungs: int = 9, draws: int = 10, d: int = 1, shift: float = 0.0) -> SimpleNamespace:
+def gaussian_path(seed: int, temperatures: int = 9, draws: int = 10, d: int = 1, shift: float = 0.0) -> SimpleNamespace:
     """Independent draws of every power posterior as a sampler would hand them over."""
     rng, y = np.random.default_rng(seed), Y[:d]
-    t = np.linspace(0, 1, rungs) ** 3
+    t = np.linspace(0, 1, temperatures) ** 3
     precision = 1 + t / NOISE**2
     centre = t[:, None] * y / NOISE**2 / precision[:, None]
-    x = centre[:, None, :] + rng.normal(size=(rungs, draws, d)) / np.sqrt(precision)[:, None, None]
+    x = centre[:, None, :] + rng.normal(size=(temperatures, draws, d)) / np.sqrt(precision)[:, None, None]
     constant = d * np.log(NOISE * np.sqrt(2 * np.pi))
     variance = 1 + NOISE**2
     exact = shift - 0.5 * np.sum(y**2) / variance - 0.5 * d * np.log(2 * np.pi * variance)

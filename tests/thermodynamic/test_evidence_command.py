@@ -18,39 +18,39 @@ def run(*args):
     return CliRunner().invoke(app, ["evidence", *map(str, args), "--no-compare"])
 
 
-def test_an_archive_gives_a_table_and_a_picture(tmp_path, ladder):
+def test_an_archive_gives_a_table_and_a_picture(tmp_path, path):
     pytest.importorskip("matplotlib")
-    np.savez(tmp_path / "a.npz", **{name: getattr(ladder, name) for name in NAMES})
+    np.savez(tmp_path / "a.npz", **{name: getattr(path, name) for name in NAMES})
     result = run(tmp_path / "a.npz", "--plot", tmp_path / "a.png")
     assert result.exit_code == 0 and "vector-valued" in result.output
     assert (tmp_path / "a.png").stat().st_size > 10_000
 
 
-def test_a_netcdf_file_gives_the_same_table(tmp_path, ladder):
+def test_a_netcdf_file_gives_the_same_table(tmp_path, path):
     pytest.importorskip("h5py")
     xr = pytest.importorskip("xarray")
-    axes = ("rung", "draw", "parameter")
-    arrays = {name: (axes[: np.ndim(getattr(ladder, name))], getattr(ladder, name)) for name in NAMES}
+    axes = ("temperature", "draw", "parameter")
+    arrays = {name: (axes[: np.ndim(getattr(path, name))], getattr(path, name)) for name in NAMES}
     xr.Dataset(arrays).to_netcdf(tmp_path / "a.nc", engine="h5netcdf")
     result = run(tmp_path / "a.nc")
     assert result.exit_code == 0 and "finitely many temperatures" in result.output
 
 
-def test_missing_arrays_are_named_with_exit_code_two(tmp_path, ladder):
-    np.savez(tmp_path / "a.npz", points=ladder.points)
+def test_missing_arrays_are_named_with_exit_code_two(tmp_path, path):
+    np.savez(tmp_path / "a.npz", points=path.points)
     result = run(tmp_path / "a.npz")
     assert result.exit_code == 2 and "scores_prior" in result.output
     assert run(tmp_path / "none.npz").exit_code == 2
 
 
-def test_files_with_more_numbers_than_allowed_are_refused_in_one_line(tmp_path, ladder):
-    np.savez(tmp_path / "a.npz", **{name: getattr(ladder, name) for name in NAMES})
+def test_files_with_more_numbers_than_allowed_are_refused_in_one_line(tmp_path, path):
+    np.savez(tmp_path / "a.npz", **{name: getattr(path, name) for name in NAMES})
     result = run(tmp_path / "a.npz", "--max-gb", "0.000001")
     assert result.exit_code == 2 and "raise the limit" in result.output and result.output.count("\n") == 1
 
 
-def test_the_example_in_the_help_runs(tmp_path, ladder, monkeypatch):
+def test_the_example_in_the_help_runs(tmp_path, path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    np.savez("ladder.npz", **{name: getattr(ladder, name) for name in NAMES})
+    np.savez("powers.npz", **{name: getattr(path, name) for name in NAMES})
     example = re.search(r"Example: vvcv (.*)", get_command(app).commands["evidence"].help)
     assert CliRunner().invoke(app, example[1].split()).exit_code == 0

@@ -9,36 +9,36 @@ from vvcv.kernels import SquaredExponential
 from vvcv.linear_system.dense import DenseSystem
 from vvcv.problems import van_der_pol
 from vvcv.stein import task_matrix
-from vvcv.thermodynamic.quadrature import ladder_errors, quadrature_weights
+from vvcv.thermodynamic.quadrature import quadrature_errors, quadrature_weights
 from vvcv.thermodynamic.task_matrix import TemperatureKernel
 
-LADDER = np.array([0.0, 0.1, 0.35, 0.6, 1.0])
+PATH = np.array([0.0, 0.1, 0.35, 0.6, 1.0])
 
 
 @pytest.mark.parametrize("power", range(4))
 def test_the_quadrature_is_exact_for_cubics(power):
-    means, variances = quadrature_weights(LADDER)
-    slope = power * LADDER ** max(power - 1, 0)
-    assert means @ LADDER**power + variances @ slope == pytest.approx(1 / (power + 1), abs=1e-14)
+    means, variances = quadrature_weights(PATH)
+    slope = power * PATH ** max(power - 1, 0)
+    assert means @ PATH**power + variances @ slope == pytest.approx(1 / (power + 1), abs=1e-14)
 
 
 def test_the_error_of_a_fourth_power_is_known_exactly():
-    means, variances = quadrature_weights(LADDER)
-    error = means @ LADDER**4 + variances @ (4 * LADDER**3) - 1 / 5
-    assert ladder_errors(LADDER, LADDER**4, 4 * LADDER**3).sum() == pytest.approx(error, rel=1e-9)
+    means, variances = quadrature_weights(PATH)
+    error = means @ PATH**4 + variances @ (4 * PATH**3) - 1 / 5
+    assert quadrature_errors(PATH, PATH**4, 4 * PATH**3).sum() == pytest.approx(error, rel=1e-9)
 
 
 @pytest.mark.parametrize(("every", "most"), [(1, 1.3), (2, 2.0), (3, 3.0)])
-def test_the_ladder_error_of_van_der_pol_is_foreseen_and_not_belittled(every, most):
+def test_the_quadrature_error_of_van_der_pol_is_foreseen_and_not_belittled(every, most):
     t, mu, v = (a[::every] for a in (van_der_pol.TEMPERATURES, van_der_pol.EXACT_MEAN, van_der_pol.EXACT_VARIANCE))
     means, variances = quadrature_weights(t)
     error = means @ mu + variances @ v - van_der_pol.EXACT_LOG_EVIDENCE
-    assert 1.0 < ladder_errors(t, mu, v).sum() / error < most
+    assert 1.0 < quadrature_errors(t, mu, v).sum() / error < most
 
 
 def test_the_task_matrix_is_a_kernel_of_warped_temperatures():
-    b = task_matrix(TemperatureKernel(LADDER, SquaredExponential(1.5), offset=0.02, nugget=1e-3))
-    tau = np.log(LADDER + 0.02)
+    b = task_matrix(TemperatureKernel(PATH, SquaredExponential(1.5), offset=0.02, nugget=1e-3))
+    tau = np.log(PATH + 0.02)
     expected = np.exp(-0.5 * ((tau[:, None] - tau[None, :]) / 1.5) ** 2) + 1e-3 * np.eye(5)
     np.testing.assert_allclose(b, expected, rtol=1e-12)
 

@@ -34,7 +34,7 @@ FACTORISATIONS, COMPILATION = 8.0, 2.0
 class Solution(NamedTuple):
     """What is kept of a solved system: coefficients of the columns, of the kernel, and how far off the means may be."""
 
-    coefficients: Float[np.ndarray, q * m]
+    coefficients: Float[np.ndarray, " q *m"]
     weights: Float[np.ndarray, " N *m"]
     errors: Errors
     tail: Float[np.ndarray, " m"]

@@ -18,6 +18,7 @@ from ..data import Coordinates, Prepared, rounded
 from ..kernels import Kernel
 from ..linear_system.design import Design
 from ..linear_system.model import Criterion, Model
+from ..runtime.memory import MOST_TUNING_ROWS
 from ..tuning.attempts import those_that_work
 from ..tuning.search import RACE, STARTS, Found, race, refit, search
 from ..tuning.starts import (
@@ -33,13 +34,12 @@ from ..tuning.starts import (
 )
 from .fits import KernelFit, build_design
 
-#: Rows beyond which hyperparameters are chosen on a part of the data (the solution always uses all).
-MOST_TUNING_ROWS = 1000
-
-#: Tasks whose merits are on average this many times smaller when fitted together clearly inform each other.
+#: Tasks whose merits are on average this many times smaller when fitted together clearly inform each other: from then
+#: on the start that is almost all own is a search for nothing.
 CLEARLY_ALIKE = 2.0
 
-#: How much of a shared + own model is shared at first: this, or one minus this.
+#: How much of a shared + own model is shared at first: this, or one minus this. From the middle a search may end on
+#: either side; from one or zero no gradient leads back.
 MOSTLY = 0.99
 
 #: What a model of all tasks as one function may lag behind by in the merit. A value left out is predicted from its
@@ -47,7 +47,8 @@ MOSTLY = 0.99
 ONE_FUNCTION_CREDIT = 0.25
 
 #: Evaluations for one task's own parameters from those of all tasks on the same points, for a model put together from
-#: one for all tasks and one for each, for one task's own in the frame of another, and beside polynomial columns.
+#: one for all tasks and one for each, for one task's own in the frame of another, and beside polynomial columns. Starts
+#: are optima of neighbours: a few evaluations for each parameter that is new.
 FROM_POOLED, FROM_PARTS, IN_FRAME, WITH_COLUMNS = 25, 40, 12, 25
 
 

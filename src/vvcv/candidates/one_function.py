@@ -27,7 +27,7 @@ from ..tuning.search import Found
 from .fits import KernelFit
 from .kernel import Options, on_other_data
 
-#: Relative difference of scores from an affine function that float32 input explains.
+#: Relative difference of scores from an affine function that is none: float32 input explains so much.
 AFFINE = 1e-6
 
 #: In standard deviations of a task's values: half of them must lie this close to the line, nearly all no farther than
@@ -41,6 +41,7 @@ FEWEST_VALUES = 20
 #: What the one fit may lag behind by in the merit: a jump in a narrow gap makes it doubt itself.
 CREDIT = 1.0
 
+#: Rounds of reweighting: the line through most values settles to six digits before.
 REWEIGHTINGS = 60
 
 

@@ -27,11 +27,13 @@ from ..runtime.clock import factorisation_seconds, time_left
 from ..stein import count_features, polynomial_features
 from .plain import effective_size
 
-#: Degrees that are offered, and how many degrees up a fit is compared with another.
+#: Highest total degree: squares of squares, which second moments of second moments need; for what is curved more, a
+#: kernel needs fewer numbers than a polynomial has coefficients. And how many degrees up a fit is compared with another:
+#: of an even integrand the next odd degree sees nothing.
 HIGHEST_DEGREE, STEP = 4, 2
 
-#: Monomials from which on least squares takes longer than a kernel, and rows times squared monomials, about a second
-#: and a half, beyond which kernels with polynomial parts are left to do it.
+#: Monomials, and rows times squared monomials, beyond which kernels with polynomial parts are left to do it: least
+#: squares takes longer from the first on, and a second and a half at the second.
 MANY_MONOMIALS, MOST_PRODUCTS = 200, 1e9
 
 

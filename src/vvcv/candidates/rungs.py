@@ -6,14 +6,15 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
 
 from ..data import Prepared
-from ..runtime.memory import largest_system
+from ..runtime.memory import MOST_TUNING_ROWS, largest_system
 from ..stein import count_features
 from ..tuning.attempts import those_that_work
 from .fits import KernelFit
-from .kernel import MOST_TUNING_ROWS, Options, best_of, independent, joint, own_parameters, semi_exact
+from .kernel import Options, best_of, independent, joint, own_parameters, semi_exact
 from .one_function import OneFunctionFit, as_one_function
 
-#: Fewest distinct points with which the parameters of a kernel can be chosen.
+#: Fewest distinct points with which the parameters of a kernel can be chosen: a variance, a lengthscale and a noise are
+#: three.
 FEWEST_POINTS = 4
 
 Fits = dict[int, list[KernelFit]]

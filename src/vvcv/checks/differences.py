@@ -16,7 +16,8 @@ from .sample import Sample
 
 LogDensity = Callable[[np.ndarray], Any]
 
-#: Points at which the scores are compared, spread evenly over the rows.
+#: Points at which the scores are compared, spread evenly over the rows: a mistake shows at nearly all of them, and each
+#: costs a few evaluations of the log density.
 COMPARED = 32
 
 

@@ -10,7 +10,8 @@ from .findings import Finding
 from .sample import Sample
 from .tails import heavy_tail
 
-#: Smallest eigenvalue of the correlation matrix below which coordinates count as linearly dependent.
+#: Smallest eigenvalue of the correlation matrix below which coordinates count as linearly dependent: about the square
+#: root of rounding.
 COLLINEAR = 1e-8
 
 

@@ -1,7 +1,7 @@
-"""Stein identities with z-scores: E[phi(z_i) s_j + delta_ij phi'(z_i)] = 0 for phi = 1, z and exp(-z^2 / 2).
+"""Stein identities with z-values: E[phi(z_i) s_j + delta_ij phi'(z_i)] = 0 for phi = 1, z and exp(-z^2 / 2).
 
 They hold for the right scores s = grad log pi at draws z of pi, in standard coordinates. Means of skewed, correlated
-series are far from normal at a few hundred rows, so a z-score here is a t-statistic with the effective sample size,
+series are far from normal at a few hundred rows, so a z-value here is a t-statistic with the effective sample size,
 its skewness removed by Hall's (1992) cubic, read from a t-distribution with few degrees of freedom.
 """
 
@@ -17,19 +17,21 @@ from scipy.special import expit, fdtrc, ndtri, stdtr
 from ..data.chains import effective_sizes
 from .sample import Sample
 
-#: Probability that correct scores of one data set raise an alarm, all its identities together.
+#: Probability that correct scores of one data set raise an alarm, all its identities together: rare enough to be heeded
+#: (how often one is raised: `benchmarks/trust/alarms.py`; how often mistakes are found at this level:
+#: `benchmarks/trust/check_power.py`).
 FALSE_ALARM = 0.002
 
-#: Fewer rows than this say nothing about their own spread.
+#: Rows from which on identities are looked at: fewer say nothing about their own spread.
 FEWEST_ROWS = 8
 
-#: Normal tail probabilities underflow beyond this.
+#: Largest z-value that is told apart: normal tail probabilities underflow beyond it.
 LARGEST_Z = 37.0
 
 
 @dataclass(frozen=True, eq=False)
 class Identities:
-    """Deviations from the identities and their z-scores: row 0 for phi = 1, then z_1 .. z_d, then the bumps.
+    """Deviations from the identities and their z-values: row 0 for phi = 1, then z_1 .. z_d, then the bumps.
 
     `joint` tests, for every column j, functions of z_j alone, one-sided, together (Hotelling), as a quantile; `size` is
     the smallest effective number of draws among the products z_j s_j.
@@ -57,7 +59,7 @@ class Identities:
         return float(self.by_column.max())
 
     def failing(self, bound: float) -> list[int]:
-        """Columns of the scores with a z-score beyond the bound."""
+        """Columns of the scores with a z-value beyond the bound."""
         return np.flatnonzero(self.by_column > bound).tolist()
 
 

@@ -17,7 +17,8 @@ from .constraints import likeliest_slip, undo
 from .identities import Identities, identities, pooled
 from .sample import Sample
 
-#: A mistake shifts z-scores by tens, so a repaired sample may be a little unlikely without being disbelieved.
+#: How much more than its threshold a repaired sample's z-value may be: a mistake shifts it by tens, so one that is a
+#: little unlikely need not be disbelieved.
 LENIENCE = 1.25
 
 #: Fourth moment in standard coordinates: a uniform density has 1.8, a Gaussian 3.

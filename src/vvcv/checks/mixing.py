@@ -1,6 +1,6 @@
 """Have the chains mixed? Rank-normalised split r_hat and effective sample size, the diagnostics that ArviZ shows.
 
-Draws are replaced by normal scores of their ranks, so that heavy tails do not hide what they should show; each chain
+Draws are replaced by normal quantiles of their ranks, so that heavy tails do not hide what they should show; each chain
 is cut in half, so that a drift shows within it. Reference: Vehtari, Gelman, Simpson, Carpenter and Buerkner (2021).
 """
 
@@ -16,7 +16,8 @@ from scipy.special import ndtri
 from ..data.chains import effective_sizes
 from ..data.task import Task, Tasks
 
-#: Chains that have mixed stay below this r_hat, and have at least so many effective draws together.
+#: Chains that have mixed stay below this r_hat, and have at least so many effective draws together: with fewer neither
+#: r_hat nor the error bar is known to a tenth (Vehtari et al. 2021 ask for 100 a chain).
 LARGEST_R_HAT, FEWEST_DRAWS = 1.05, 100
 
 

@@ -16,7 +16,7 @@ from .order import describe_order
 from .sample import Sample, samples_of
 from .tails import describe_tails
 
-#: With fewer effective draws than this, scores of the wrong sign can pass.
+#: Effective draws below which a check says that it has seen little: scores of the wrong sign can then pass.
 FEW_DRAWS = 100
 
 

@@ -20,18 +20,20 @@ from ..data.task import Tasks
 from .findings import Finding, Severity
 from .sample import Sample
 
-#: Degrees of freedom below which averages of unbounded integrands need many more draws than the error bar says.
+#: Degrees of freedom from which on a tail is light: with fewer, a square has no fourth moment, and averages of
+#: unbounded integrands need many more draws than the error bar says.
 LIGHT = 7.0
 
 #: The outer share of the points; the slope's standard errors to spare; the scatter about the line, relative to a, above
-#: which the tail is not one of a cloud that is alike on all sides.
+#: which the tail is not one of a cloud that is alike on all sides. Fewer points than a quarter leave the slope open,
+#: more are no tail.
 OUTER, SURE, SCATTER = 0.25, 3.0, 0.25
 
-#: Fewer points than this have no tail.
+#: Points from which on a tail is looked at: the outer quarter of fewer is a handful.
 FEWEST = 40
 
 #: Integrands grow into the tail whose values spread so much more at the outer points than at the others, and whose
-#: largest distance from the median is so much more than nine tenths of them have.
+#: largest distance from the median is so much more than nine tenths of them have: bounded ones do neither.
 GROWING, REACHING = 1.5, 1.4
 
 

@@ -1,4 +1,4 @@
-"""`vvcv evidence FILE`: log evidence from the draws of a ladder of power posteriors in a file."""
+"""`vvcv evidence FILE`: log evidence from the draws of power posteriors in a file."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def evidence_command(
 ) -> None:
     """Log evidence with an error bar, from draws of all power posteriors.
 
-    The first axis of every array is the ladder; or all have one row per draw, temperatures too.
+    The first axis of every array is the temperatures; or all have one row per draw, temperatures too.
 
-    Example: vvcv evidence ladder.npz --no-compare
+    Example: vvcv evidence powers.npz --no-compare
     """
     from ..thermodynamic import evidence
     from ..thermodynamic.samples import FIELDS

@@ -11,7 +11,8 @@ from __future__ import annotations
 import numpy as np
 from jaxtyping import Float, Int
 
-#: Chains shorter than this say nothing about their autocorrelation.
+#: Draws that a chain must have for its autocorrelation to count: Geyer's sum ends at the second pair of lags at the
+#: earliest.
 SHORTEST = 4
 
 #: Blocks of neighbouring draws that a sample is at least divided into: fewer would say nothing of their variance.

@@ -19,21 +19,23 @@ from jaxtyping import Bool, Float
 #: halves of an interval 1.7, modes six deviations apart 3. Without scores small groups are not seen, and more is asked.
 SEPARATE, SEPARATE_WITHOUT_SCORES = 2.4, 2.7
 
-#: The least share and number of points of a group.
+#: The least share and number of points of a group: fewer are stragglers of a tail. Scores tell a rare mode from one;
+#: without them only a large share can.
 SMALLEST_SHARE, SMALLEST_SHARE_WITHOUT_SCORES, FEWEST_IN_GROUP = 0.02, 0.2, 4
 
-#: Fewer points than these, or than these for every dimension, fall into groups by chance.
+#: The fewest points, also for every dimension, that are looked at: fewer fall into groups by chance.
 FEWEST, FEWEST_PER_DIMENSION = 30, 2
 FEWEST_WITHOUT_SCORES, FEWEST_PER_DIMENSION_WITHOUT_SCORES = 60, 10
 
 #: The correlation of scores and points that a mode has, with this many standard errors to spare; and the distance of
-#: its zero from the edge of the group, in spreads of the group.
+#: its zero from the edge of the group, in spreads of the group. A mode's scores vanish inside it, those of half a cloud
+#: at its edge.
 FALLING, SURE, INSIDE = 0.5, 3.0, 0.5
 
-#: Rows that are looked at, spread evenly.
+#: Rows that are looked at, spread evenly: of so many the smallest group still has forty.
 MOST_ROWS = 2000
 
-#: Steps of the search, and turns towards the groups found.
+#: Steps of the search, and turns towards the groups found: a gap shows long before its direction is exact.
 STEPS, TURNS = 15, 2
 
 

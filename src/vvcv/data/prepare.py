@@ -33,10 +33,12 @@ def rounded(array: Float[np.ndarray, "..."]) -> Float[np.ndarray, "..."]:
     return np.round(np.asarray(array) / QUANTUM) * QUANTUM
 
 
-#: Correlation time of values from which on a draw's neighbours in its chain predict it better than others do.
+#: Correlation time of values from which on chains are thinned by blocks: a draw's neighbours in its chain then predict
+#: it better than others do, and independent draws hardly ever seem to have so much.
 CORRELATED = 1.5
 
-#: Points for every dimension from which a sample covariance is known as well as a regression on scores knows it.
+#: Points for every dimension from which on points are whitened by their own covariance: it is then known as well as a
+#: regression on scores knows it.
 MANY_POINTS = 10
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from jaxtyping import Float
 from scipy.linalg import solve_triangular
 
-#: Ratio of eigenvalues of a precision matrix below which rounding or noise has made it.
+#: Ratio of eigenvalues of a precision matrix that is believed: smaller ones rounding or noise has made.
 SMALLEST_PRECISION = 1e-8
 
 CoordinateSystem = Literal["scaled", "whitened", "precision"]

@@ -9,7 +9,7 @@ from jaxtyping import Float
 
 NUMERIC_KINDS = "fiub"  # float, signed, unsigned, bool: everything that converts to float64 without loss of meaning
 
-#: Numbers beyond these overflow or vanish when squared, as every variance does.
+#: Largest and smallest numbers that are taken: beyond them squares overflow or vanish, and every variance is one.
 LARGEST, SMALLEST = 1e150, 1e-150
 
 

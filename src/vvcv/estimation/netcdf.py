@@ -25,6 +25,8 @@ from .records import NUMERIC, pack
 if TYPE_CHECKING:
     import xarray as xr
 
+#: What the first lines of a stored estimate say, and who reads and writes it: files of a later version are refused, not
+#: misread.
 FORMAT = "vvcv estimate"
 VERSION = 1
 ENGINE = "h5netcdf"

@@ -22,7 +22,7 @@ from .result import Estimate
 from .run import estimate
 from .summary import as_source
 
-#: Half the width of the window for the density, in normal scores: wide enough for hundreds of draws, not bent by much.
+#: Half the width of the window for the density, in normal quantiles: wide enough for hundreds of draws, hardly bent.
 WINDOW = 0.35
 
 

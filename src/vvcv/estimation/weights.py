@@ -36,7 +36,8 @@ UNREMARKABLE = 4.0
 #: because the sample has missed a tail.
 PRICE = 0.125
 
-#: No mean is known better than sums of numbers of its size are rounded, even where a fit leaves nothing.
+#: The least error of a mean, relative to numbers of its size: their sums are rounded by as much, even where a fit
+#: leaves nothing.
 ROUNDING = 16 * np.finfo(float).eps
 
 

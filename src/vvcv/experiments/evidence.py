@@ -63,8 +63,8 @@ class Evidence(ErrorsByCell):
             "auto": Method("ours: all temperatures jointly", _ours, ours=True),
         }
 
-    def data(self, cell: Cell, seed: int) -> van_der_pol.Ladder:
-        return van_der_pol.sample_ladder(seed, cell["samples"])
+    def data(self, cell: Cell, seed: int) -> van_der_pol.PowerPosteriors:
+        return van_der_pol.sample_path(seed, cell["samples"])
 
     def columns(self, cell: Cell) -> tuple[str, ...]:
         names = [f"{what} {i + 1}" for what in ("mean", "second moment") for i in range(COUNT)]
@@ -114,7 +114,7 @@ def recipe(learn_b: bool) -> Recipe:
 
 
 def log_evidence(mean: Float[np.ndarray, " w"], variance: Float[np.ndarray, " w"]) -> float:
-    """The paper's second-order quadrature over the ladder (Section 5.2).
+    """The paper's second-order quadrature over the path (Section 5.2).
 
     >>> round(log_evidence(van_der_pol.EXACT_MEAN, van_der_pol.EXACT_VARIANCE), 4)
     10.356
@@ -127,25 +127,25 @@ def _answer(mean: np.ndarray, second_moment: np.ndarray) -> Vector:
     return np.concatenate([[log_evidence(mean, second_moment - mean**2)], mean, second_moment])
 
 
-def _plain(cell: Cell, data: Sequence[van_der_pol.Ladder], seeds: Sequence[int]) -> list[Vector]:
-    values = [ladder.log_likelihood for ladder in data]
+def _plain(cell: Cell, data: Sequence[van_der_pol.PowerPosteriors], seeds: Sequence[int]) -> list[Vector]:
+    values = [path.log_likelihood for path in data]
     return [_answer(f.mean(axis=1), (f**2).mean(axis=1)) for f in values]
 
 
-def _ours(cell: Cell, data: Sequence[van_der_pol.Ladder], seeds: Sequence[int]) -> list[Vector]:
+def _ours(cell: Cell, data: Sequence[van_der_pol.PowerPosteriors], seeds: Sequence[int]) -> list[Vector]:
     """`vvcv.evidence` with defaults: means and variances of all temperatures in one model."""
     from .. import evidence
 
     results = [
         evidence(
-            ladder.log_likelihood,
+            path.log_likelihood,
             van_der_pol.TEMPERATURES,
-            ladder.points,
-            scores_likelihood=ladder.scores_likelihood,
-            scores_prior=ladder.scores_prior,
+            path.points,
+            scores_likelihood=path.scores_likelihood,
+            scores_prior=path.scores_prior,
             compare=False,
         )
-        for ladder in data
+        for path in data
     ]
     return [np.concatenate([[r.log_evidence], r.means, r.variances + r.means**2]) for r in results]
 
@@ -154,7 +154,7 @@ def _paper(settings: Recipe, group: int) -> Callable[..., list[Vector]]:
     """Means and second moments of `group` neighbouring temperatures at a time, all replications in one loop."""
     groups = [range(i, min(i + group, COUNT)) for i in range(0, COUNT, group)]
 
-    def run(cell: Cell, data: Sequence[van_der_pol.Ladder], seeds: Sequence[int]) -> list[Vector]:
+    def run(cell: Cell, data: Sequence[van_der_pol.PowerPosteriors], seeds: Sequence[int]) -> list[Vector]:
         moments = np.empty((2, len(data), COUNT))
         for size in sorted({len(g) for g in groups}):
             alike = [(power, g) for power in (1, 2) for g in groups if len(g) == size]
@@ -168,13 +168,13 @@ def _paper(settings: Recipe, group: int) -> Callable[..., list[Vector]]:
     return run
 
 
-def _tasks(ladder: van_der_pol.Ladder, group: Sequence[int], power: int) -> Tasks:
+def _tasks(path: van_der_pol.PowerPosteriors, group: Sequence[int], power: int) -> Tasks:
     """log p(y | x)^power at some temperatures; the density of x = exp(z) has the score (score of z - 1) / x."""
     parts = []
     for i in group:
-        x = np.exp(ladder.points[i])
-        scores = _score(x, ladder.scores_likelihood[i], i)
-        parts.append(Task(x, scores, ladder.log_likelihood[i] ** power, name=f"{i}"))
+        x = np.exp(path.points[i])
+        scores = _score(x, path.scores_likelihood[i], i)
+        parts.append(Task(x, scores, path.log_likelihood[i] ** power, name=f"{i}"))
     return Tasks(parts)
 
 

@@ -15,7 +15,8 @@ from jaxtyping import Float, Int
 
 from ..data.chains import SHORTEST, effective_sizes
 
-#: Sums that are kept of all series, and batches of a chain at least.
+#: Sums that are kept of all series, and batches of a chain at least: sixteen megabytes; and a variance of 64 batches is
+#: known to a fifth.
 MOST_SUMS, FEWEST = 2_000_000, 64
 
 

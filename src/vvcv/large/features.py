@@ -15,21 +15,24 @@ import numpy as np
 from jaxtyping import Float, Int
 from scipy.linalg import qr, solve_triangular
 
+from ..candidates.polynomial import HIGHEST_DEGREE
 from ..data import Coordinates, Distinct, Prepared
 from ..stein import PARTS, Ridge, count_features
 from .inducing import Inducing
 from .monomials import monomial_images
 
-#: Highest total degree; monomials of degree three and more at most, of degree two, and columns of all kinds.
-HIGHEST_DEGREE, MANY_MONOMIALS, MANY_PRODUCTS, MANY_COLUMNS = 4, 100, 500, 800
+#: Monomials of degree three and more at most, of degree two, and columns of all kinds: normal equations cost the rows
+#: times the square of the columns.
+MANY_MONOMIALS, MANY_PRODUCTS, MANY_COLUMNS = 100, 500, 800
 
-#: Pilot rows for each column beside the kernel's.
+#: Pilot rows for each column beside the kernel's: with fewer, columns fit the pilot's noise.
 ROWS_PER_COLUMN = 4
 
 #: Rows are worked on in multiples of this: products of other shapes are compiled anew and rounded otherwise.
 WIDTH = 512
 
-#: A column is left out that lies in the span of those before it but for this part of its length.
+#: A column is left out that lies in the span of those before it but for this part of its length: its square is below
+#: the rounding of the normal equations.
 DEPENDENT = 1e-10
 
 

@@ -21,7 +21,7 @@ from .features import Features
 from .passes import sum_over, tree_sum
 from .rows import Block, Rows
 
-#: Rows whose columns are formed at a time.
+#: Rows whose columns are formed at a time: some megabytes, beside which the block that is read is small.
 STRIP = 4096
 
 

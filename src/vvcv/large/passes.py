@@ -19,7 +19,8 @@ from .rows import Block, Place, Rows
 #: Sums that are added up at once: a group of blocks is one step of the progress bar.
 GROUP = 8
 
-#: Seconds that a cluster without workers is waited for.
+#: Seconds that a cluster without workers is waited for: those that are being started come within them, and who forgot
+#: to start any is told.
 PATIENCE = 30.0
 
 

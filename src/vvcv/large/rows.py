@@ -18,7 +18,8 @@ from ..data import Task, require
 from ..data.lazy import LazyArray
 from ..data.validation import LARGEST
 
-#: Rows that are read at a time from arrays that have no chunks of their own.
+#: Rows that are read at a time from arrays that have no chunks of their own: a few megabytes for each ten columns,
+#: enough to keep disk and processor busy.
 BLOCK = 65_536
 
 

@@ -60,7 +60,7 @@ class System(ABC):
         quadratic = float(np.sum(self.values * self.weights))
         return 0.5 * (quadratic + self._count * (self._log_determinant + normal))
 
-    def leave_one_out(self) -> tuple[Float[np.ndarray, " N *m"], Float[np.ndarray, N * m]]:
+    def leave_one_out(self) -> tuple[Float[np.ndarray, " N *m"], Float[np.ndarray, " N *m"]]:
         """Residual and variance of each value predicted from all others: P y / diag P and 1 / diag P."""
         diagonal = self._projection_diagonal.reshape(-1, *[1] * (self.values.ndim - 1))
         return self.weights / diagonal, np.broadcast_to(1.0 / diagonal, self.weights.shape)

@@ -1,4 +1,4 @@
-"""Population MCMC over a ladder of one-dimensional power posteriors: manifold MALA in each chain, swaps between.
+"""Population MCMC over a path of one-dimensional power posteriors: manifold MALA in each chain, swaps between.
 
     pi_i(z) ~ p(y | z)^{t_i} N(z; m, s^2),     G_i(z) = t_i I(z) + 1 / s^2,     I(z) = Fisher information
     proposal   z' ~ N(z + (e^2 / 2) grad log pi_i(z) / G_i(z),  e^2 / G_i(z)),   Metropolis-adjusted

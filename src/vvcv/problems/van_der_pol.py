@@ -1,4 +1,4 @@
-"""Evidence of a van der Pol oscillator from noisy observations: a ladder of one-dimensional power posteriors.
+"""Evidence of a van der Pol oscillator from noisy observations: a path of one-dimensional power posteriors.
 
     u_1' = u_2,   u_2' = x (1 - u_1^2) u_2 - u_1,   (u_1, u_2)(0) = (0, 2)
     y_s ~ N(u_1(s; x), 0.1^2), s = 0..10;   z = log x ~ N(0, 0.25^2);   pi_t(z) ~ p(y | z)^t p(z)
@@ -23,9 +23,9 @@ from vvcv.problems.precision import double_precision
 Points = Float[np.ndarray, "n 1"]
 Scores = Float[np.ndarray, "n 1"]
 Values = Float[np.ndarray, "n"]
-LadderPoints = Float[np.ndarray, "31 n 1"]
-LadderScores = Float[np.ndarray, "31 n 1"]
-LadderValues = Float[np.ndarray, "31 n"]
+PathPoints = Float[np.ndarray, "31 n 1"]
+PathScores = Float[np.ndarray, "31 n 1"]
+PathValues = Float[np.ndarray, "31 n"]
 Line = Float[Array, "n"]  # z of n chains or points
 State = Float[Array, "2 n"]
 Solution = Float[Array, "11 n"]
@@ -47,26 +47,26 @@ EXACT_VARIANCE = np.array(_FACTS["variance_log_likelihood"])
 _STEPS = 80
 
 
-class Ladder(NamedTuple):
+class PowerPosteriors(NamedTuple):
     """Draws from all power posteriors; the score at temperature t is t * scores_likelihood + scores_prior."""
 
-    points: LadderPoints
-    log_likelihood: LadderValues
-    scores_likelihood: LadderScores
-    scores_prior: LadderScores
+    points: PathPoints
+    log_likelihood: PathValues
+    scores_likelihood: PathScores
+    scores_prior: PathScores
 
     @property
     def temperatures(self) -> Float[np.ndarray, "31"]:
-        """The ladder that the draws belong to."""
+        """The temperatures that the draws belong to."""
         return TEMPERATURES
 
     @property
-    def scores(self) -> LadderScores:
+    def scores(self) -> PathScores:
         """The score of each draw under its own power posterior."""
         return TEMPERATURES[:, None, None] * self.scores_likelihood + self.scores_prior
 
 
-def sample_ladder(seed: int, n_samples: int, warmup: int = 200, thin: int = 5) -> Ladder:
+def sample_path(seed: int, n_samples: int, warmup: int = 200, thin: int = 5) -> PowerPosteriors:
     """n_samples states of population MCMC at every temperature, `thin` sweeps apart, after `warmup` sweeps."""
     if n_samples < 1 or warmup < 0 or thin < 1:
         found = f"n_samples={n_samples}, warmup={warmup}, thin={thin}"
@@ -75,7 +75,7 @@ def sample_ladder(seed: int, n_samples: int, warmup: int = 200, thin: int = 5) -
         draws = _run(jax.random.key(seed), n_samples, warmup, thin)
     points, log_likelihood, gradient, _ = (np.ascontiguousarray(np.array(field).T) for field in draws)
     points = points[..., None]
-    return Ladder(points, log_likelihood, gradient[..., None], score_prior(points))
+    return PowerPosteriors(points, log_likelihood, gradient[..., None], score_prior(points))
 
 
 @double_precision()

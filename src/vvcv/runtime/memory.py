@@ -13,8 +13,9 @@ from .device import device_for
 #: Compiled programs and the library's own needs, in bytes.
 FIXED = 200e6
 
-#: Rows that parameters are tuned on at most, and arrays alive while they are (matrix, gradient and tiles of both).
-TUNING_ROWS, TUNING_ARRAYS = 1000, 4.5
+#: Rows that parameters are tuned on at most (the solution always uses all), and arrays alive while they are: matrix,
+#: gradient and tiles of both. An evaluation costs the cube of the rows, and a thousand values know a dozen parameters.
+MOST_TUNING_ROWS, TUNING_ARRAYS = 1000, 4.5
 
 #: Arrays alive while a solution is checked by leave-one-out, and those that every rung solved before it keeps.
 SOLUTION_ARRAYS, KEPT_ARRAYS = 5.0, 4.0
@@ -34,7 +35,7 @@ def bytes_needed(rows: int, rungs: int = 1) -> float:
     >>> round(bytes_needed(5000) / 1e6)
     1236
     """
-    tuning = TUNING_ARRAYS * 8 * min(rows, TUNING_ROWS) ** 2
+    tuning = TUNING_ARRAYS * 8 * min(rows, MOST_TUNING_ROWS) ** 2
     return FIXED + tuning + _solution_arrays(rungs) * 8 * rows**2
 
 
@@ -44,7 +45,7 @@ def largest_system() -> int:
     if device is not None and device.platform != "cpu":
         room = (device.memory_stats() or {}).get("bytes_limit", physical_memory())
         return min(int((0.8 * room / (8 * DEVICE_ARRAYS)) ** 0.5), MOST_DEVICE_ROWS)
-    room = 0.8 * physical_memory() - FIXED - TUNING_ARRAYS * 8 * TUNING_ROWS**2
+    room = 0.8 * physical_memory() - FIXED - TUNING_ARRAYS * 8 * MOST_TUNING_ROWS**2
     return int((max(room, 0.0) / (8 * _solution_arrays(MOST_RUNGS))) ** 0.5)
 
 

@@ -17,6 +17,7 @@ from ..kernels import Coregionalization, Side
 from ..runtime.compilation import compiled
 from .kernel import SteinKernel, SteinSum
 
+#: Rows of a tile of a compiled Gram matrix: a few arrays of its size stay in the processor's cache.
 TILE = 128
 
 #: Up to this size one tile is the whole matrix.

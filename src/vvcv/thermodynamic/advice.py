@@ -1,4 +1,4 @@
-"""Warnings that say what to do: priors that are not proper, ladders that are too coarse."""
+"""Warnings that say what to do: priors that are not proper, temperatures too far apart."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ import warnings
 import numpy as np
 from jaxtyping import Float
 
-from .samples import LadderSamples
+from .samples import PathSamples
 
-#: A ladder's error matters when it leads the sampling error and shows in the second digit of the log evidence.
+#: Error of the quadrature that is worth a warning where it leads the sampling error: it shows in the second digit of
+#: the log evidence.
 COARSE = 0.01
 
-#: Deviations from a Stein identity, in standard errors, that a proper prior hardly ever shows by chance.
+#: Deviations from a Stein identity, in standard errors, that are worth a warning: a proper prior hardly ever shows them
+#: by chance.
 IMPLAUSIBLE = 5.0
 
 
@@ -20,7 +22,7 @@ class EvidenceWarning(UserWarning):
     """Something about the samples that makes a log evidence doubtful."""
 
 
-def warn_of_improper_prior(samples: LadderSamples) -> None:
+def warn_of_improper_prior(samples: PathSamples) -> None:
     """Under a proper prior E[(x - E x) s] = -1 for every coordinate and its score s, at t = 0.
 
     A flat prior has s = 0; one that does not pull points back has a product whose mean is far above -1.
@@ -41,7 +43,7 @@ def warn_of_improper_prior(samples: LadderSamples) -> None:
         )
 
 
-def warn_of_coarse_ladder(
+def warn_of_coarse_path(
     temperatures: Float[np.ndarray, " w"], errors: Float[np.ndarray, " w-1"], sampling_error: float
 ) -> None:
     """Warn when the error of the quadrature leads, and name the interval where a temperature would help most."""
@@ -50,7 +52,7 @@ def warn_of_coarse_ladder(
         return
     worst = int(np.argmax(np.abs(errors)))
     warnings.warn(
-        f"The ladder is too coarse: about {total:.2g} of the log evidence's error comes from having only "
+        f"The temperatures are too far apart: about {total:.2g} of the log evidence's error comes from having only "
         f"{len(temperatures)} temperatures, {sampling_error:.2g} from the draws. Add temperatures, first between "
         f"{temperatures[worst]:.3g} and {temperatures[worst + 1]:.3g}; halving all intervals divides this error by "
         "about 16.",

@@ -1,7 +1,7 @@
 """Other estimates of the evidence from the same draws: plain averages, stepping stones, MBAR.
 
 stepping stone   log Z = sum_i log E_i[exp((t_i+1 - t_i) log p(y | x))]          (Xie, Lewis, Fan, Kuo and Chen, 2011)
-MBAR             all draws reweighted to all rungs at once, by `pymbar`           (Shirts and Chodera, 2008)
+MBAR             all draws reweighted to all temperatures at once, by `pymbar`    (Shirts and Chodera, 2008)
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from scipy.special import logsumexp
 
 from .quadrature import quadrature_weights
 from .result import Comparison
-from .samples import LadderSamples
+from .samples import PathSamples
 
 
-def compare_all(samples: LadderSamples) -> tuple[Comparison, ...]:
+def compare_all(samples: PathSamples) -> tuple[Comparison, ...]:
     """Every other method at hand; MBAR only where `pymbar` is installed."""
     found = [plain_average(samples), stepping_stone(samples)]
     if importlib.util.find_spec("pymbar") is not None:
@@ -29,8 +29,8 @@ def compare_all(samples: LadderSamples) -> tuple[Comparison, ...]:
     return tuple(found)
 
 
-def plain_average(samples: LadderSamples) -> Comparison:
-    """The same quadrature with sample means and variances of independent rungs."""
+def plain_average(samples: PathSamples) -> Comparison:
+    """The same quadrature with sample means and variances, each temperature by itself."""
     w, wv = quadrature_weights(samples.temperatures)
     total = variance = 0.0
     for values, a, b in zip(samples.log_likelihoods, w, wv, strict=True):
@@ -41,8 +41,8 @@ def plain_average(samples: LadderSamples) -> Comparison:
     return Comparison("plain averages", float(total), float(np.sqrt(variance)))
 
 
-def stepping_stone(samples: LadderSamples) -> Comparison:
-    """Ratios of normalising constants of neighbours, each from the lower rung's draws; error by the delta method."""
+def stepping_stone(samples: PathSamples) -> Comparison:
+    """Ratios of normalising constants of neighbours, from draws at the lower temperature; error by the delta method."""
     total = variance = 0.0
     for values, step in zip(samples.log_likelihoods[:-1], np.diff(samples.temperatures), strict=True):
         log_weights = step * values
@@ -52,8 +52,8 @@ def stepping_stone(samples: LadderSamples) -> Comparison:
     return Comparison("stepping stone", float(total), float(np.sqrt(variance)))
 
 
-def mbar(samples: LadderSamples) -> Comparison:
-    """The multistate Bennett acceptance ratio over all rungs, with its asymptotic error."""
+def mbar(samples: PathSamples) -> Comparison:
+    """The multistate Bennett acceptance ratio over all temperatures, with its asymptotic error."""
     values = np.concatenate(samples.log_likelihoods)
     energies = -samples.temperatures[:, None] * values[None, :]
     with _quiet_pymbar():

@@ -1,6 +1,6 @@
-"""Expectations under all power posteriors at once: one joint vector-valued control variate over the ladder.
+"""Expectations under all power posteriors at once: one joint vector-valued control variate for all temperatures.
 
-Every rung is a task with points and scores of its own; the kernel is B k(x, y) with B a kernel over the temperatures.
+Every temperature is a task with points and scores of its own; the kernel is B k(x, y), B a kernel over temperatures.
 Hyperparameters are chosen by restricted likelihood on a part of a large sample, the solution uses all of it.
 """
 
@@ -24,23 +24,25 @@ from ..linear_system.system import System
 from ..stein import SteinKernel
 from ..tuning.starts import FAMILIES
 from ..tuning.tune import Tuned, tune
-from .quadrature import Rungs
+from .quadrature import PerTemperature
 from .task_matrix import TemperatureKernel
 
 #: Rows beyond which hyperparameters are chosen on a part of the data: more rows do not choose better ones.
 MOST_TUNING_ROWS = 620
 
-#: Evaluations of the restricted likelihood for each model.
+#: Evaluations of the restricted likelihood for each model: a handful of parameters settle in these, and the second
+#: integrand starts from the first one's.
 EVALUATIONS = 60
 
 #: The least relative noise. Hundreds of points on a line make smooth kernels singular to working precision; what this
 #: much noise hides, a millionth of a standard deviation, is far below any sampling error.
 NOISE_FLOOR = 1e-10
 
-#: Parts of the draws that are left out in turn.
+#: Parts of the draws that are left out in turn: a tenth less changes a fit little, and ten solutions cost little beside
+#: the search.
 FOLDS = 10
 
-#: Ties: one noise for all rungs and all dimensions alike, or each dimension with its own lengthscale and weight.
+#: Ties: one noise for all tasks and all dimensions alike, or each dimension with its own lengthscale and weight.
 ALIKE = frozenset({"log_lengthscale", "log_axes", "log_noise"})
 EACH = frozenset({"log_noise"})
 
@@ -56,8 +58,8 @@ class Tuning(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class LadderFit:
-    """Expectations of one integrand per rung, jointly, in the user's units."""
+class PathFit:
+    """Expectations of one integrand for each temperature, jointly, in the user's units."""
 
     prepared: Prepared
     design: Design
@@ -69,7 +71,7 @@ class LadderFit:
         return solve(self.tuning.model, self.design)
 
     @property
-    def mean(self) -> Rungs:
+    def mean(self) -> PerTemperature:
         """The estimates."""
         return self.prepared.shift + self.prepared.scale * self.solution.coefficients
 
@@ -89,7 +91,7 @@ class LadderFit:
     def surprise(self, weights: Float[np.ndarray, "w k"]) -> Float[np.ndarray, " k"]:
         """Root mean square of (what draws left out say of the error) / (what the model says), fold by fold.
 
-        The draws of a fold, at all rungs together, are a fresh sample for the fit to the others: the weighted mean of
+        The draws of a fold, at all temperatures, are a fresh sample for the fit to the others: the weighted mean of
         their residuals has as expectation just the error of that fit.
         """
         folds = [np.flatnonzero(self._fold == k) for k in range(FOLDS)]
@@ -116,7 +118,7 @@ class LadderFit:
         return self.prepared.tasks
 
 
-def fit_ladder(tasks: Tasks, temperatures: Rungs, start: Tuning | None, tick: Tick = lambda: None) -> LadderFit:
+def fit_path(tasks: Tasks, temperatures: PerTemperature, start: Tuning | None, tick: Tick = lambda: None) -> PathFit:
     """Tune (from another integrand's model, if there is one) and solve."""
     prepared = _common_scale(Prepared.of(tasks))
     members = tuple(range(len(tasks)))
@@ -127,10 +129,10 @@ def fit_ladder(tasks: Tasks, temperatures: Rungs, start: Tuning | None, tick: Ti
         tunings.append(_tuned(model, system, design.rounded().thinned(MOST_TUNING_ROWS), tick))
     best = min(tunings, key=lambda tuning: tuning.value)
     coordinates = prepared.coordinates(members, best.system)
-    return LadderFit(prepared, build_design(prepared, members, coordinates, 0, False), best)
+    return PathFit(prepared, build_design(prepared, members, coordinates, 0, False), best)
 
 
-def first_model(prepared: Prepared, design: Design, temperatures: Rungs) -> Model:
+def first_model(prepared: Prepared, design: Design, temperatures: PerTemperature) -> Model:
     """B k with lengthscales of the order of the whole spread; targets change once t times the spread at t = 0 is 1."""
     d = design.side.points.shape[1]
     spread = np.std(prepared.tasks[0].values)
@@ -159,6 +161,6 @@ def _tuned(model: Model, system: CoordinateSystem, design: Design, tick: Tick) -
 
 
 def _common_scale(prepared: Prepared) -> Prepared:
-    """All rungs in one unit: the integrand is the same function on each, which a unit of its own would hide."""
+    """All tasks in one unit: the integrand is the same function on each, which a unit of its own would hide."""
     scale = np.sqrt(np.mean(prepared.scale**2))
     return replace(prepared, scale=np.full(len(prepared.tasks), scale))

@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 
 from ..report import pyplot
-from .quadrature import Rungs
+from .quadrature import PerTemperature
 
 
 def plot_evidence(
-    temperatures: Rungs,
+    temperatures: PerTemperature,
     columns: Mapping[str, np.ndarray],
     answers: Sequence[tuple[str, float, float]],
     axes: Any = None,
 ):
-    """Left: mean log likelihood along the ladder, the area under which is the log evidence; right: all methods.
+    """Left: mean log likelihood along the path, the area under which is the log evidence; right: all methods.
 
     `answers` are names, log evidences and standard errors, ours first.
     """
@@ -28,14 +28,14 @@ def plot_evidence(
     return axes
 
 
-def _path(temperatures: Rungs, columns: Mapping[str, np.ndarray], ax: Any) -> None:
-    # On a logarithmic axis t = 0 has no place of its own: the rungs are drawn at equal steps instead.
+def _path(temperatures: PerTemperature, columns: Mapping[str, np.ndarray], ax: Any) -> None:
+    # On a logarithmic axis t = 0 has no place of its own: the temperatures are drawn at equal steps instead.
     place = np.arange(len(temperatures))
     ax.plot(place, columns["plain_mean"], "o", color="0.6", ms=5, label="plain average")
     ax.errorbar(place, columns["mean"], yerr=2 * columns["mean_std_error"], fmt=".-", color="C0", label="vvcv")
     shown = place[:: max(1, len(place) // 6)]
     ax.set_xticks(shown, [f"{temperatures[i]:.2g}" for i in shown])
-    ax.set_xlabel("temperature (rungs at equal steps)")
+    ax.set_xlabel("temperature (drawn at equal steps)")
     ax.set_ylabel("mean log likelihood")
     ax.legend(frameon=False)
 

@@ -1,4 +1,4 @@
-"""Second-order quadrature along the ladder and its discretisation error.
+"""Second-order quadrature along the path and its discretisation error.
 
     log Z = int_0^1 mu(t) dt,   mu' = v,
     log Z ~ sum_i h_i (mu_i + mu_i+1) / 2 - h_i^2 (v_i+1 - v_i) / 12,   h_i = t_i+1 - t_i
@@ -12,10 +12,10 @@ from __future__ import annotations
 import numpy as np
 from jaxtyping import Float
 
-Rungs = Float[np.ndarray, " w"]
+PerTemperature = Float[np.ndarray, " w"]
 
 
-def quadrature_weights(temperatures: Rungs) -> tuple[Rungs, Rungs]:
+def quadrature_weights(temperatures: PerTemperature) -> tuple[PerTemperature, PerTemperature]:
     """Weights of the means and of the variances in log Z.
 
     >>> quadrature_weights(np.array([0.0, 0.5, 1.0]))[0]
@@ -30,8 +30,10 @@ def quadrature_weights(temperatures: Rungs) -> tuple[Rungs, Rungs]:
     return means, variances
 
 
-def ladder_errors(temperatures: Rungs, means: Rungs, variances: Rungs) -> Float[np.ndarray, " w-1"]:
-    """Discretisation error of each interval, signed, from what leaving out the rung between two intervals changes.
+def quadrature_errors(
+    temperatures: PerTemperature, means: PerTemperature, variances: PerTemperature
+) -> Float[np.ndarray, " w-1"]:
+    """Discretisation error of each interval, signed, from what merging it with a neighbour changes.
 
     Two intervals h, h' with error C (h^5 + h'^5) taken as one have C (h + h')^5: their difference gives C.
     """

@@ -1,4 +1,4 @@
-"""The result of an evidence computation: the number, its error and where that comes from, rung by rung."""
+"""The result of an evidence computation: the number, its error and where that comes from."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from ..data import require
 from ..report import simple_table, with_error
 from .plot import plot_evidence
-from .quadrature import Rungs
+from .quadrature import PerTemperature
 
 if TYPE_CHECKING:
     from xarray import Dataset
@@ -31,22 +31,22 @@ class Comparison(NamedTuple):
 class Evidence:
     """Log evidence with its standard error, and mean and variance of the log likelihood at every temperature.
 
-    `std_error` joins `sampling_error` (finitely many draws) and `ladder_error` (finitely many temperatures);
-    `comparison` holds other methods' answers from the same draws. Errors of single rungs are the model's, raised where
-    draws left out contradict it; at the hottest rungs, whose far tails no draw may have reached, they can be too small.
+    `std_error` joins `sampling_error` (finitely many draws) and `quadrature_error` (finitely many temperatures);
+    `comparison` holds other methods' answers from the same draws. Errors at single temperatures are the model's, raised
+    where draws left out contradict it; at the lowest, whose far tails no draw may have reached, they can be too small.
     """
 
     log_evidence: float
     std_error: float
     sampling_error: float
-    ladder_error: float
-    temperatures: Rungs
-    means: Rungs
-    mean_std_errors: Rungs
-    variances: Rungs
-    variance_std_errors: Rungs
-    plain_means: Rungs
-    plain_variances: Rungs
+    quadrature_error: float
+    temperatures: PerTemperature
+    means: PerTemperature
+    mean_std_errors: PerTemperature
+    variances: PerTemperature
+    variance_std_errors: PerTemperature
+    plain_means: PerTemperature
+    plain_variances: PerTemperature
     sizes: tuple[int, ...]
     comparison: tuple[Comparison, ...]
     seconds: float
@@ -73,7 +73,7 @@ class Evidence:
         """A labelled dataset with one row per temperature; the evidence and its errors are attributes."""
         import xarray as xr  # takes half a second, and a table does not need it
 
-        names = ("log_evidence", "std_error", "sampling_error", "ladder_error", "seconds")
+        names = ("log_evidence", "std_error", "sampling_error", "quadrature_error", "seconds")
         return xr.Dataset(
             {name: ("temperature", column) for name, column in self.columns().items()},
             coords={"temperature": self.temperatures},
@@ -86,16 +86,17 @@ class Evidence:
         return plot_evidence(self.temperatures, self.columns(), [ours, *self.comparison], ax)
 
     def __str__(self) -> str:
-        return "\n\n".join([self._methods(), self._rungs(), f"{len(self.means)} temperatures, {self.seconds:.1f} s"])
+        size = f"{len(self.means)} temperatures, {self.seconds:.1f} s"
+        return "\n\n".join([self._methods(), self._by_temperature(), size])
 
     def _methods(self) -> str:
         rows = [["vector-valued", *with_error(self.log_evidence, self.std_error)]]
         rows += [["  from finitely many draws", "", f"{self.sampling_error:.2g}"]]
-        rows += [["  from finitely many temperatures", "", f"{self.ladder_error:.2g}"]]
+        rows += [["  from finitely many temperatures", "", f"{self.quadrature_error:.2g}"]]
         rows += [[other.name, *with_error(other.log_evidence, other.std_error)] for other in self.comparison]
         return simple_table(["method", "log evidence", "std error"], rows)
 
-    def _rungs(self) -> str:
+    def _by_temperature(self) -> str:
         rows = []
         for i, t in enumerate(self.temperatures):
             mean = with_error(self.means[i], self.mean_std_errors[i])

@@ -20,12 +20,12 @@ from ..runtime.memory import largest_system
 from ..runtime.precision import float64
 from ..runtime.progress import progress_bar
 from ..runtime.threads import threads_for
-from .advice import warn_of_coarse_ladder, warn_of_improper_prior
+from .advice import warn_of_coarse_path, warn_of_improper_prior
 from .baselines import compare_all
-from .moments import EVALUATIONS, LadderFit, Rungs, Tick, fit_ladder
-from .quadrature import ladder_errors, quadrature_weights
+from .moments import EVALUATIONS, PathFit, PerTemperature, Tick, fit_path
+from .quadrature import quadrature_errors, quadrature_weights
 from .result import Evidence
-from .samples import LadderSamples, fields_of
+from .samples import PathSamples, fields_of
 
 
 def evidence(
@@ -41,10 +41,10 @@ def evidence(
 ) -> Evidence:
     """Log evidence by thermodynamic integration with joint vector-valued control variates over all temperatures.
 
-    The first axis of every array is the ladder: `log_likelihoods (w, n)`, `points (w, n, d)`, and the gradients
-    `scores_likelihood` of log p(y | x) and `scores_prior` of log p(x) like the points. Rungs of different sizes come as
-    lists of arrays, or as long columns with a row for each draw (then `temperatures` too). A sampler's output with
-    these names, as attributes or keys, can be the only argument.
+    The first axis of every array is the temperatures: `log_likelihoods (w, n)`, `points (w, n, d)`, and the gradients
+    `scores_likelihood` of log p(y | x) and `scores_prior` of log p(x) like the points. Samples of different sizes
+    come as lists of arrays, or as long columns with a row for each draw (then `temperatures` too). A sampler's output
+    with these names, as attributes or keys, can be the only argument.
 
     `compare` adds plain averages, stepping stones and, where `pymbar` is installed, MBAR from the same draws. `device`
     is where large systems are solved, as in `vvcv.estimate`.
@@ -61,7 +61,7 @@ def evidence(
     given |= {"scores_likelihood": scores_likelihood, "scores_prior": scores_prior}
     alone = points is None and scores_likelihood is None and scores_prior is None
     fields = fields_of(log_likelihoods if alone else given, temperatures)
-    samples = LadderSamples.of(**fields)
+    samples = PathSamples.of(**fields)
     with placed(device):
         _check_size(sum(samples.sizes))
         warn_of_improper_prior(samples)
@@ -77,7 +77,7 @@ def evidence(
 class _Known:
     """Moments of a log likelihood that does not vary: no fit is needed."""
 
-    def __init__(self, value: Rungs) -> None:
+    def __init__(self, value: PerTemperature) -> None:
         self.mean = value
 
     def errors(self, weights: Float[np.ndarray, "w k"]) -> Float[np.ndarray, " k"]:
@@ -85,33 +85,33 @@ class _Known:
 
 
 @float64
-def _moments(samples: LadderSamples, tick: Tick) -> tuple[LadderFit | _Known, LadderFit | _Known]:
+def _moments(samples: PathSamples, tick: Tick) -> tuple[PathFit | _Known, PathFit | _Known]:
     values = samples.log_likelihoods
     everything = np.concatenate(values)
     if np.ptp(everything) <= 1e-12 * np.abs(everything).max():
         return _Known(np.array([v.mean() for v in values])), _Known(np.zeros(len(values)))
-    means = fit_ladder(samples.tasks(values), samples.temperatures, None, tick)
+    means = fit_path(samples.tasks(values), samples.temperatures, None, tick)
     squares = [(v - mean) ** 2 for v, mean in zip(values, means.mean, strict=True)]
-    return means, fit_ladder(samples.tasks(squares), samples.temperatures, means.tuning, tick)
+    return means, fit_path(samples.tasks(squares), samples.temperatures, means.tuning, tick)
 
 
-def _result(samples: LadderSamples, means: Any, variances: Any, comparison: tuple, started: float) -> Evidence:
-    ladder = samples.temperatures
-    of_means, of_variances = quadrature_weights(ladder)
-    each = np.eye(ladder.size)
+def _result(samples: PathSamples, means: Any, variances: Any, comparison: tuple, started: float) -> Evidence:
+    path = samples.temperatures
+    of_means, of_variances = quadrature_weights(path)
+    each = np.eye(path.size)
     *mean_errors, from_means = means.errors(np.column_stack([each, of_means]))
     *variance_errors, from_variances = variances.errors(np.column_stack([each, of_variances]))
     # The two fits see the same draws: their errors are added as if they always went together.
     sampling = float(from_means + from_variances)
-    by_interval = ladder_errors(ladder, means.mean, variances.mean)
-    warn_of_coarse_ladder(ladder, by_interval, sampling)
+    by_interval = quadrature_errors(path, means.mean, variances.mean)
+    warn_of_coarse_path(path, by_interval, sampling)
     coarseness = abs(float(by_interval.sum()))
     return Evidence(
         log_evidence=float(of_means @ means.mean + of_variances @ variances.mean),
         std_error=float(np.hypot(sampling, coarseness)),
         sampling_error=sampling,
-        ladder_error=coarseness,
-        temperatures=ladder,
+        quadrature_error=coarseness,
+        temperatures=path,
         means=means.mean,
         mean_std_errors=np.array(mean_errors),
         variances=variances.mean,

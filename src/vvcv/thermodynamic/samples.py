@@ -1,4 +1,4 @@
-"""What is known of a ladder of power posteriors, checked at the door.
+"""What is known of a path of power posteriors, checked at the door.
 
 pi_t(x) ~ p(y | x)^t p(x),   grad log pi_t = t grad log p(y | x) + grad log p(x),   0 = t_1 < ... < t_w = 1
 """
@@ -25,7 +25,7 @@ FIELDS: dict[str, tuple[str, ...]] = {
 
 
 @dataclass(frozen=True, eq=False)
-class LadderSamples:
+class PathSamples:
     """Draws from every power posterior, in the order of the temperatures; sample sizes may differ."""
 
     temperatures: Float[np.ndarray, " w"]
@@ -36,41 +36,41 @@ class LadderSamples:
 
     @classmethod
     def of(cls, log_likelihoods: Any, temperatures: Any, points: Any, scores_likelihood: Any, scores_prior: Any):
-        """From one array per quantity, first axis the ladder; from one list of arrays each; or from long columns.
+        """From one array per quantity, first axis the temperatures; from one list of arrays each; or from long columns.
 
         Long columns have a row for each draw, `temperatures` among them.
         """
-        ladder = finite_array(temperatures, "temperatures")
-        require(ladder.ndim == 1, f"temperatures must be a vector, but have shape {ladder.shape}. Pass one per rung.")
+        path = finite_array(temperatures, "temperatures")
+        require(path.ndim == 1, f"temperatures must be a vector, but have shape {path.shape}. Pass one per sample.")
         given = {
             "log_likelihoods": log_likelihoods,
             "points": points,
             "scores_likelihood": scores_likelihood,
             "scores_prior": scores_prior,
         }
-        parts = {name: _rungs(value, name) for name, value in given.items()}
+        parts = {name: _by_temperature(value, name) for name, value in given.items()}
         if all(np.ndim(part) == 0 for part in parts["log_likelihoods"]):
-            ladder, parts = _from_long(ladder, parts)
-        for name, rungs in parts.items():
+            path, parts = _from_long(path, parts)
+        for name, samples in parts.items():
             require(
-                len(rungs) == len(ladder),
-                f"{name} must have one entry per temperature, but has {len(rungs)} for {len(ladder)} temperatures. "
-                "Put the ladder on the first axis.",
+                len(samples) == len(path),
+                f"{name} must have one entry per temperature, but has {len(samples)} for {len(path)} temperatures. "
+                "Put the temperatures on the first axis.",
             )
-        order = np.argsort(ladder, kind="stable")
-        _check_ladder(ladder[order])
-        rows = [_rung(float(ladder[i]), *(rungs[i] for rungs in parts.values())) for i in order]
+        order = np.argsort(path, kind="stable")
+        _check_path(path[order])
+        rows = [_one_temperature(float(path[i]), *(samples[i] for samples in parts.values())) for i in order]
         _check_dimensions(rows)
         columns = tuple(zip(*rows, strict=True))
-        return cls(ladder[order], columns[0], columns[1], columns[2], columns[3])
+        return cls(path[order], columns[0], columns[1], columns[2], columns[3])
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """Sample size of every rung."""
+        """Sample size at every temperature."""
         return tuple(len(values) for values in self.log_likelihoods)
 
     def tasks(self, values: Sequence[Float[np.ndarray, " n"]]) -> Tasks:
-        """One integrand per rung as tasks, each with the scores of its own power posterior."""
+        """One integrand per temperature as tasks, each with the scores of its own power posterior."""
         names = [f"t={t!r}" for t in self.temperatures.tolist()]
         scores = [
             t * like + prior
@@ -94,48 +94,49 @@ def fields_of(output: Any, temperatures: Any = None) -> dict[str, Any]:
     return found
 
 
-def _rungs(value: Any, name: str) -> list[Any]:
+def _by_temperature(value: Any, name: str) -> list[Any]:
     try:
         return list(value)
     except TypeError:
         raise ValueError(
-            f"{name} must be an array whose first axis is the ladder, or a list with one array per temperature, but is "
+            f"{name} must be an array whose first axis is the temperatures, or a list with one array for each, but is "
             f"a {type(value).__name__}."
         ) from None
 
 
-def _from_long(ladder: np.ndarray, parts: dict[str, list[Any]]) -> tuple[np.ndarray, dict[str, list[Any]]]:
+def _from_long(path: np.ndarray, parts: dict[str, list[Any]]) -> tuple[np.ndarray, dict[str, list[Any]]]:
     for name, rows in parts.items():
         require(
-            len(rows) == len(ladder),
+            len(rows) == len(path),
             f"Columns with one row per draw must be of one length, but {name} has {len(rows)} rows and temperatures "
-            f"{len(ladder)}. A ladder of arrays has log_likelihoods of shape (temperatures, draws).",
+            f"{len(path)}. Arrays by temperature have log_likelihoods of shape (temperatures, draws).",
         )
-    distinct = np.unique(ladder)
+    distinct = np.unique(path)
     arrays = {name: finite_array(rows, name) for name, rows in parts.items()}
-    return distinct, {name: [array[ladder == t] for t in distinct] for name, array in arrays.items()}
+    return distinct, {name: [array[path == t] for t in distinct] for name, array in arrays.items()}
 
 
-def _rung(t: float, values: Any, points: Any, likelihood: Any, prior: Any) -> tuple[np.ndarray, ...]:
-    """One rung in plain form: (n,), (n, d), (n, d), (n, d); Task knows the shapes and the messages."""
-    label = f"the rung t = {t:g}"
+def _one_temperature(t: float, values: Any, points: Any, likelihood: Any, prior: Any) -> tuple[np.ndarray, ...]:
+    """The sample of one temperature as (n,), (n, d), (n, d), (n, d); Task knows the shapes and the messages."""
+    label = f"the sample at t = {t:g}"
     first = Task(points, likelihood, values, name=label)
     second = Task(points, prior, values, name=label)
     require(
-        first.size >= 2, f"Every rung needs at least two draws, but t = {t:g} has {first.size}. Draw more, or drop it."
+        first.size >= 2,
+        f"Every temperature needs at least two draws, but t = {t:g} has {first.size}. Draw more, or drop it.",
     )
     return first.values, first.points, first.scores, second.scores
 
 
-def _check_ladder(ladder: np.ndarray) -> None:
+def _check_path(path: np.ndarray) -> None:
     require(
-        len(ladder) >= 3 and bool((np.diff(ladder) > 0).all()),
-        f"temperatures must be at least three different numbers, but are {ladder.tolist()}. Merge the draws of equal "
+        len(path) >= 3 and bool((np.diff(path) > 0).all()),
+        f"temperatures must be at least three different numbers, but are {path.tolist()}. Merge the draws of equal "
         "temperatures; some thirty of them, such as (i / 30)**5, serve most models.",
     )
     require(
-        abs(ladder[0]) <= 1e-12 and abs(ladder[-1] - 1) <= 1e-12,
-        f"temperatures must run from 0 (the prior) to 1 (the posterior), but run from {ladder[0]:g} to {ladder[-1]:g}. "
+        abs(path[0]) <= 1e-12 and abs(path[-1] - 1) <= 1e-12,
+        f"temperatures must run from 0 (the prior) to 1 (the posterior), but run from {path[0]:g} to {path[-1]:g}. "
         "The integral over the path is the evidence only then: add draws from the missing ends. (An improper prior "
         "cannot be drawn from, and has no evidence.)",
     )
@@ -145,5 +146,5 @@ def _check_dimensions(rows: list[tuple[np.ndarray, ...]]) -> None:
     dimensions = sorted({points.shape[1] for _, points, _, _ in rows})
     require(
         len(dimensions) == 1,
-        f"All rungs must have points of one dimension, but found {dimensions}. They are draws of the same parameters.",
+        f"All samples must have points of one dimension, but found {dimensions}: draw the same parameters.",
     )

@@ -1,9 +1,9 @@
-"""B over a ladder of temperatures: rungs are alike when their temperatures have a similar logarithm, beyond a scale.
+"""B over a path of temperatures: they are alike when their logarithms are, beyond a scale.
 
     B_tu = kappa(tau_t, tau_u),   tau_t = log(t + c)
 
 Where the likelihood is Gaussian, power posteriors have precision proportional to t + c, with c the ratio of the prior's
-precision to the likelihood's: the warp makes steps alike along the whole ladder, and c is learned with the rest.
+precision to the likelihood's: the warp makes steps alike along the whole path, and c is learned with the rest.
 """
 
 from __future__ import annotations

@@ -20,7 +20,8 @@ from ..runtime.threads import Outcome, like_the_caller, take_control
 
 R = TypeVar("R")
 
-#: Seconds between two looks at whether Ctrl-C was pressed, and those a fit has to end by itself when it was.
+#: Seconds between two looks at whether Ctrl-C was pressed, and those a fit has to end by itself when it was: no one
+#: notices either, and most evaluations are over sooner.
 WINK, GRACE = 0.02, 0.3
 
 

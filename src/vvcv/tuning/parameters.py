@@ -15,7 +15,8 @@ from jaxtyping import Float, Int
 
 from ..linear_system.model import Model
 
-#: Bounds of each kind of leaf, in standard coordinates and in the leaf's own (mostly logarithmic) scale.
+#: Bounds of each kind of leaf, in standard coordinates and in the leaf's own (mostly logarithmic) scale: beyond them
+#: kernels are constant or tell no point from another, and only rounding decides.
 BOUNDS: dict[str, tuple[float, float]] = {
     "log_lengthscale": (-4.0, 7.0),
     "log_axes": (-20.0, 10.0),

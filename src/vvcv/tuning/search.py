@@ -40,26 +40,31 @@ LEVELS: tuple[frozenset[str], ...] = (
 #: a smooth function without, a wiggly one with. (From hardly any noise no gradient leads to a noisy optimum.)
 STARTS = ((1.0, 1e-6), (0.3, 1e-2))
 
-#: Starting noise of models whose polynomial parts are as large as the kernel.
+#: Starting noise of models whose polynomial parts are as large as the kernel: without and with, as above.
 PARTS_STARTS = (1e-6, 1e-2)
 
-#: Rows on which models are looked for, and those of the last steps but one.
+#: Rows on which models are looked for, and those of the last steps but one: an evaluation costs the cube of the rows,
+#: and so many tell families and coordinates apart (seconds: `benchmarks/time_to_answer.py`).
 COARSE_ROWS, MORE_ROWS = 256, 512
 
-#: Evaluations of the objective for a first look, and from a tuned neighbour.
+#: Evaluations of the objective for a first look, and from a tuned neighbour: enough to rank starts, most of which are
+#: dropped; and to settle where the optimum is near.
 FIRST_LOOK, FROM_NEIGHBOUR = 20, 25
 
-#: Evaluations of all who race and, after them, of the best: for a weight and lengthscale of each axis, for polynomial
-#: parts, and on more rows.
+#: Evaluations of all who race and, after them, of the best; for a weight and lengthscale of each axis, for polynomial
+#: parts, and on more rows: errors on the problems of `benchmarks/trust` were those of searches that all go to the end,
+#: in a fraction of their time.
 RACE, PARTS_RACE, ROWS_RACE = (40, 40), (20, 30), (12, 4)
 
 #: Rows that evaluations are counted for: on fewer they cost less, and a search may take up to three times as many.
 COUNTED_ROWS = 100
 
-#: First looks that are followed.
+#: First looks that are followed: the best look may lead to the worse optimum, so the second goes on too; each costs a
+#: race.
 MOST_FOLLOWED = 2
 
-#: A model whose merit lags behind the best one's by more, for each task, has hardly any weight, and is not pursued.
+#: A model whose merit lags behind the best one's by more, for each task, is not pursued: its weight would be 3 % of the
+#: best one's, exp(-5 x 0.7).
 FAR_BEHIND = 0.7
 
 Start = Callable[[str | Kernel, Design, float, float], Model]

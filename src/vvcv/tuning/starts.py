@@ -28,12 +28,16 @@ FAMILIES: dict[str, Family] = {
 #: What the data choose from by default: the first is tried with every shape, the others from its optimum.
 CANDIDATES = ("squared-exponential", "matern-5/2", "matern-3/2")
 
+#: Relative noise of a start that takes values for exact: the first factorisation works, and the search goes down from
+#: there.
 START_NOISE = 1e-6
 
-#: Variance of polynomial parts that are put beside a tuned kernel, in units of its own.
+#: Variance of polynomial parts that are put beside a tuned kernel, in units of its own: enough for a gradient, too
+#: little to lose the kernel's optimum.
 SMALL_PART = 1e-3
 
-#: How far from one the correlation of tasks starts that are taken for one function.
+#: How far from one the correlation of tasks starts that are taken for one function: at one their covariance is singular
+#: where points coincide.
 ALMOST_ONE = 1e-6
 
 

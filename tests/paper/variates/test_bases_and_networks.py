@@ -79,6 +79,38 @@ def test_trained_networks_integrate_to_zero_under_every_target(order, heads):
         np.testing.assert_allclose(ratio, 3.5 / 1.5, rtol=1e-10)
 
 
+@pytest.mark.parametrize(("order", "outputs"), [(1, 4), (2, 2)])
+def test_heads_of_a_network_are_mixed_by_b_after_the_operator_of_their_order(order, outputs):
+    rng, b = np.random.default_rng(4), np.array([[1.0, 0.5], [0.5, 3.0]])
+    x, s, task = rng.standard_normal((6, 2)), rng.standard_normal((6, 2)), np.array([0, 1, 0, 1, 1, 0])
+    rows = Side(x, s, task)
+    space = NeuralVariate(network(outputs), order).space(rows, rows, 2)
+    with jax.enable_x64(True):
+        g = np.asarray(jax.jit(lambda theta: space.output(theta, b))(space.initial()))
+        phi = eqx.combine(space.initial(), space.static)
+        by_head = np.asarray(jax.jit(jax.vmap(lambda point, score: images(phi, order, point, score)))(x, s))
+    np.testing.assert_allclose(g, np.sum(b[task] * by_head, axis=1), rtol=1e-10)
+
+
+def images(phi, order, x, score):
+    """One number for each head: div phi + phi . s of a field, or laplacian phi + grad phi . s of a function."""
+    if order == 1:
+        field, slope = phi(x).reshape(2, 2), jax.jacfwd(phi)(x).reshape(2, 2, 2)
+        return jnp.trace(slope, axis1=1, axis2=2) + field @ score
+    return jnp.trace(jax.hessian(phi)(x), axis1=1, axis2=2) + jax.jacfwd(phi)(x) @ score
+
+
+@pytest.mark.parametrize(("order", "right", "wrong"), [(1, (2, 4), (1, 3)), (2, (1, 2), (3, 4))])
+def test_a_network_has_a_field_or_a_number_for_all_tasks_or_for_each(order, right, wrong):
+    x = np.zeros((3, 2))
+    rows = Side(x, -x, np.array([0, 1, 1]))
+    for outputs in right:
+        NeuralVariate(network(outputs), order).space(rows, rows, 2)
+    for outputs in wrong:
+        with pytest.raises(ValueError, match="Change its last layer"):
+            NeuralVariate(network(outputs), order).space(rows, rows, 2)
+
+
 def test_networks_cut_the_error_tenfold_on_a_banana_shaped_target():
     # Two replications against the standard error of a plain average, 0.057; a run without training fails surely.
     data = []

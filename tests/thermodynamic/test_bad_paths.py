@@ -1,4 +1,4 @@
-"""Bad ladders raise errors that say what to do, doubtful ones warn."""
+"""Bad paths raise errors that say what to do, doubtful ones warn."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from contextlib import nullcontext
 
 import numpy as np
 import pytest
-from gaussian_model import gaussian_ladder
+from gaussian_model import gaussian_path
 
 import vvcv
 from vvcv.problems import van_der_pol
-from vvcv.thermodynamic.advice import EvidenceWarning, warn_of_coarse_ladder, warn_of_improper_prior
-from vvcv.thermodynamic.quadrature import ladder_errors
-from vvcv.thermodynamic.samples import LadderSamples, fields_of
+from vvcv.thermodynamic.advice import EvidenceWarning, warn_of_coarse_path, warn_of_improper_prior
+from vvcv.thermodynamic.quadrature import quadrature_errors
+from vvcv.thermodynamic.samples import PathSamples, fields_of
 
 
 @pytest.mark.parametrize(
@@ -27,51 +27,51 @@ from vvcv.thermodynamic.samples import LadderSamples, fields_of
         ("points", lambda a: np.where(a == a[0, 0], np.nan, a), "finite"),
         ("scores_prior", lambda a: a[:, :, [0, 0]], "shape of the points"),
         ("scores_likelihood", lambda a: None, "missing"),
-        ("log_likelihoods", lambda a: 3.0, "first axis is the ladder"),
+        ("log_likelihoods", lambda a: 3.0, "first axis is the temperatures"),
     ],
 )
-def test_a_bad_ladder_is_refused_with_a_remedy(ladder, name, change, message):
-    given = {**vars(ladder), name: change(getattr(ladder, name))}
+def test_a_bad_path_is_refused_with_a_remedy(path, name, change, message):
+    given = {**vars(path), name: change(getattr(path, name))}
     with pytest.raises(ValueError, match=message):
         vvcv.evidence(given)
 
 
-def test_one_draw_at_a_temperature_is_refused(ladder):
-    given = {n: list(getattr(ladder, n)) for n in ("points", "log_likelihoods", "scores_likelihood", "scores_prior")}
-    given = {n: [a[:1] if i == 4 else a for i, a in enumerate(rungs)] for n, rungs in given.items()}
+def test_one_draw_at_a_temperature_is_refused(path):
+    given = {n: list(getattr(path, n)) for n in ("points", "log_likelihoods", "scores_likelihood", "scores_prior")}
+    given = {n: [a[:1] if i == 4 else a for i, a in enumerate(samples)] for n, samples in given.items()}
     with pytest.raises(ValueError, match="at least two draws"):
-        vvcv.evidence({**given, "temperatures": ladder.temperatures})
+        vvcv.evidence({**given, "temperatures": path.temperatures})
 
 
-def test_a_flat_prior_is_called_improper_and_a_proper_one_is_not(ladder):
-    flat = {**vars(ladder), "scores_prior": np.zeros_like(ladder.scores_prior)}
+def test_a_flat_prior_is_called_improper_and_a_proper_one_is_not(path):
+    flat = {**vars(path), "scores_prior": np.zeros_like(path.scores_prior)}
     with pytest.warns(EvidenceWarning, match="improper"):
-        warn_of_improper_prior(LadderSamples.of(**fields_of(flat)))
+        warn_of_improper_prior(PathSamples.of(**fields_of(flat)))
     for seed in range(200):  # no warning among proper priors (warnings are errors here)
-        warn_of_improper_prior(LadderSamples.of(**fields_of(gaussian_ladder(seed, rungs=3))))
+        warn_of_improper_prior(PathSamples.of(**fields_of(gaussian_path(seed, temperatures=3))))
 
 
 def test_a_prior_that_pushes_points_apart_is_called_improper():
-    ladder = gaussian_ladder(seed=0, rungs=3, draws=100)
-    outward = {**vars(ladder), "scores_prior": 0.1 * ladder.points}
+    path = gaussian_path(seed=0, temperatures=3, draws=100)
+    outward = {**vars(path), "scores_prior": 0.1 * path.points}
     with pytest.warns(EvidenceWarning, match="improper"):
-        warn_of_improper_prior(LadderSamples.of(**fields_of(outward)))
+        warn_of_improper_prior(PathSamples.of(**fields_of(outward)))
 
 
 @pytest.mark.parametrize(("every", "coarse"), [(1, False), (2, False), (3, True), (5, True)])
-def test_a_ladder_is_called_too_coarse_when_its_error_shows_and_leads(every, coarse):
+def test_a_path_is_called_too_coarse_when_its_error_shows_and_leads(every, coarse):
     t, mu, v = (a[::every] for a in (van_der_pol.TEMPERATURES, van_der_pol.EXACT_MEAN, van_der_pol.EXACT_VARIANCE))
-    errors = ladder_errors(t, mu, v)
+    errors = quadrature_errors(t, mu, v)
     with pytest.warns(EvidenceWarning, match="Add temperatures, first between") if coarse else nullcontext():
-        warn_of_coarse_ladder(t, errors, sampling_error=1e-3)
-    warn_of_coarse_ladder(t, errors, sampling_error=1.0)  # more draws come first
+        warn_of_coarse_path(t, errors, sampling_error=1e-3)
+    warn_of_coarse_path(t, errors, sampling_error=1.0)  # more draws come first
 
 
-def test_a_result_prints_both_parts_of_its_error_and_draws_itself(ladder, result):
+def test_a_result_prints_both_parts_of_its_error_and_draws_itself(path, result):
     pytest.importorskip("matplotlib")
     text = str(result)
     assert "finitely many draws" in text and "finitely many temperatures" in text
-    assert len(text.splitlines()) > len(ladder.temperatures)
+    assert len(text.splitlines()) > len(path.temperatures)
     axes = result.plot()
     assert axes[0].get_ylabel() == "mean log likelihood"
     assert result.to_xarray().attrs["log_evidence"] == result.log_evidence
