@@ -28,7 +28,7 @@ from ..stein import count_features, polynomial_features
 from .plain import effective_size
 
 #: Highest total degree: squares of squares, which second moments of second moments need; for what is curved more, a
-#: kernel needs fewer numbers than a polynomial has coefficients. And how many degrees up a fit is compared with another:
+#: kernel needs fewer numbers than a polynomial has coefficients. And how many degrees up a fit is compared with one:
 #: of an even integrand the next odd degree sees nothing.
 HIGHEST_DEGREE, STEP = 4, 2
 
