@@ -133,12 +133,23 @@ def test_the_tail_is_what_a_refit_without_the_outermost_points_differs_by(shared
         given = Design.build(side, np.column_stack([given.values, np.cos(given.values)]), np.ones(25), 1)
     matrix = gram(SteinKernel(SquaredExponential(1.5)), given.side, given.side) + 1e-3 * np.eye(25)
     found = DenseSystem(matrix.copy(), given.columns, given.values)
+    variance = found.leave_one_out()[1].reshape(25, -1)[:, 0]
     expected = []
     for task, count in [(0, 5)] if shared else [(0, 3), (1, 4)]:
         rows = given.rows(task)
-        points = given.side.points[rows]
-        far = np.argsort(-np.linalg.norm(points - points.mean(axis=0), axis=1))[:count]
+        far = np.argsort(-variance[rows])[:count]
         kept = np.setdiff1d(np.arange(25), rows[far])
         refit = DenseSystem(matrix[np.ix_(kept, kept)].copy(), given.columns[kept], given.values[kept])
         expected.append(np.atleast_1d(np.abs(found.coefficients[task] - refit.coefficients[task])))
     np.testing.assert_allclose(tail_moves(found, given), np.concatenate(expected), rtol=1e-8)
+
+
+def test_outermost_are_points_far_out_along_the_axes_that_count():
+    x = np.random.default_rng(3).normal(size=(100, 2)) * [1.0, 50.0]
+    side = Side(x, -x / [1.0, 2500.0], np.zeros(100, int))
+    values = np.cos(x[:, 0])
+    given = Design.build(side, values, np.ones(100), 1)
+    matrix = gram(SteinKernel(SquaredExponential(np.array([1.0, 1e6]))), side, side) + 1e-6 * np.eye(100)
+    found = DenseSystem(matrix.copy(), given.columns, values)
+    far = np.argsort(-np.abs(x[:, 0]))[:10]
+    assert len(np.intersect1d(far, np.argsort(-found.leave_one_out()[1])[:10])) >= 7

@@ -64,13 +64,15 @@ class Errors:
 
 
 def tail_moves(system: System, design: Design) -> Float[np.ndarray, " T"]:
-    """What each mean moves by when the outermost points of its task are left out together."""
+    """What each mean moves by when the outermost points of its task are left out together.
+
+    Outermost are those of which the others say least: far out along the axes that count for the model, if few do.
+    """
+    variance = system.leave_one_out()[1].reshape(design.size, -1)[:, 0]
     moves = []
     for task in range(design.tasks):
         rows = design.rows(task)
-        points = design.side.points[rows]
-        distance = np.sum((points - points.mean(axis=0)) ** 2, axis=1)
-        outermost = rows[np.argsort(-distance, kind="stable")[: round(np.sqrt(rows.size))]]
+        outermost = rows[np.argsort(-variance[rows], kind="stable")[: round(np.sqrt(rows.size))]]
         ((residual, _),) = system.leave_rows_out([outermost])
         moves.append(np.atleast_1d(system.influence[task, outermost] @ residual))
     return np.abs(np.concatenate(moves))
