@@ -14,6 +14,7 @@ FUZZ_EXAMPLES ?= 1000#  examples for each property in `make fuzz`
 FUZZ_SEED     ?= random
 MUTANTS       ?= 200#   changes tried in `make mutants`
 MUTANTS_SEED  ?= 0
+MUTANTS_JOBS  ?= 2#     changes tried at once
 RELEASE_PYTHONS ?= 3.11 3.13#  oldest and newest for `make release-check`: versions on the path, or paths
 RELEASE_ARGS    ?=#            --again: in the environments of the last check
 
@@ -100,8 +101,9 @@ fuzz: $(STAMP) ## run the property tests alone, with many examples and a fresh s
 		-m hypothesis --hypothesis-seed=$(strip $(FUZZ_SEED)) $(PYTEST_ARGS)
 
 mutants: $(STAMP) ## change the code in small ways and count the changes that no test notices; minutes
-	rm -f build/mutants_calls.json
-	$(ONE_THREAD) $(BIN)/python -m benchmarks.mutation.run --sample $(strip $(MUTANTS)) --seed $(strip $(MUTANTS_SEED))
+	rm -rf build/mutants_calls.json build/mutants_killed
+	$(ONE_THREAD) $(BIN)/python -m benchmarks.mutation.run --sample $(strip $(MUTANTS)) --seed $(strip $(MUTANTS_SEED)) \
+		--jobs $(strip $(MUTANTS_JOBS))
 
 bench: $(STAMP) ## run the accuracy and speed benchmarks
 	$(BIN)/python benchmarks/accuracy.py

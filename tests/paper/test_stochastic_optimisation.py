@@ -290,7 +290,9 @@ def test_error_bars_of_a_descent_that_stopped_early_are_those_of_its_residuals(o
     np.testing.assert_allclose(found.std_error, own, rtol=1e-9)
 
 
-def test_a_descent_of_sixty_epochs_has_sixty_on_its_path():
+def test_a_descent_of_sixty_epochs_has_sixty_on_its_path_and_its_variate_takes_variance_away():
     x = np.random.default_rng(0).standard_normal((12, 1))
-    result = fit(Tasks([Task(x, -x, x[:, 0])]), PolynomialVariate(1), StochasticOptimisation(epochs=60))
+    settings = StochasticOptimisation(epochs=60, learning_rate=0.1)
+    result = fit(Tasks([Task(x, -x, x[:, 0])]), PolynomialVariate(1), settings)
     assert len(result.path.objective) == 60
+    assert np.std(x[:, 0] - result.control_variate(x, -x, 0)) < 0.3 * np.std(x)
