@@ -72,7 +72,11 @@ def _place(matrix: Matrix) -> tuple[ctypes.c_int, Any, ctypes.c_int]:
 def _routine(module: Any, name: str, form: str) -> Any:
     """A routine whose arguments are characters (c), integers (i), doubles (d) and arrays (a), all by address."""
     capsule = module.__pyx_capi__[name]
-    kinds = {"c": ctypes.c_char_p, "i": ctypes.POINTER(ctypes.c_int), "d": ctypes.POINTER(ctypes.c_double)}
+    kinds: dict[str, Any] = {
+        "c": ctypes.c_char_p,
+        "i": ctypes.POINTER(ctypes.c_int),
+        "d": ctypes.POINTER(ctypes.c_double),
+    }
     named = ctypes.pythonapi.PyCapsule_GetName
     named.restype, named.argtypes = ctypes.c_char_p, [ctypes.py_object]
     pointer = ctypes.pythonapi.PyCapsule_GetPointer

@@ -64,7 +64,8 @@ def task_matrix(coregionalization: Coregionalization) -> Float[np.ndarray, "T T"
     array([[4., 0.],
            [0., 9.]])
     """
-    return np.asarray(compiled_gram.matrix(coregionalization))
+    on_host = type(coregionalization).on_host(coregionalization)
+    return np.asarray(compiled_gram.matrix(coregionalization)) if on_host is None else on_host[0]
 
 
 class Gram:
@@ -124,8 +125,8 @@ class Gram:
         form = term.kernel.task_form
         b, pull_b = type(form).on_host(form) or _compiled(form)  # a method bound to a module takes 50 us to make
         if len(block) == 1:
-            whole, pull = self._whole(block[0][: self.size, : self.size], b, pull_b, pull_scalar)
-            return (whole, pull) if result is None else (np.add(result, whole, out=result), pull)
+            whole, pull_whole = self._whole(block[0][: self.size, : self.size], b, pull_b, pull_scalar)
+            return (whole if result is None else np.add(result, whole, out=result)), pull_whole
         result = compiled_gram.aligned_zeros(self.size) if result is None else result
         pieces = _pieces(self._tasks, _windows(block, self.size))
         _add_tiles(result, block, pieces, b)
@@ -186,7 +187,21 @@ def _between(kernel: SteinKernel | SteinSum, left: Side, right: Side) -> Float[n
     _check_tasks(kernel, left)
     _check_tasks(kernel, right)
     n, m = len(left.task), len(right.task)
+    if all(host_gram.serves(with_kernel(term, term.kernel.scalar), n + m) for term in kernel.terms):
+        return np.sum([_between_on_host(term, left, right) for term in kernel.terms], axis=0)
     return np.array(compiled_gram.rectangle(kernel, compiled_gram.padded(left), compiled_gram.padded(right)))[:n, :m]
+
+
+@without_warnings()
+def _between_on_host(term: SteinKernel, left: Side, right: Side) -> Float[np.ndarray, "n m"]:
+    """The corner of the matrix of both sides together."""
+    n = len(left.task)
+    rows = Rows(Side(*(np.concatenate([np.asarray(a), np.asarray(b)]) for a, b in zip(left, right, strict=True))))
+    block = host_gram.block_and_pullback(with_kernel(term, term.kernel.scalar), rows)[0][:n, n:]
+    form, only = term.kernel.task_form, term.kernel.only_task
+    if form is not None:
+        block = block * task_matrix(form)[np.ix_(left.task, right.task)]
+    return block if only is None else block * np.outer(left.task == only, right.task == only)
 
 
 def _check_tasks(kernel: SteinKernel | SteinSum, side: Side) -> None:
