@@ -17,10 +17,20 @@ from jaxtyping import Float
 from ..data import Coordinates, Prepared, rounded
 from ..kernels import Kernel
 from ..linear_system.design import Design
-from ..linear_system.model import Criterion, Model
+from ..linear_system.model import Criterion
 from ..runtime.memory import MOST_TUNING_ROWS
 from ..tuning.attempts import those_that_work
-from ..tuning.search import RACE, STARTS, Found, race, refit, search
+from ..tuning.search import (
+    COARSE_ROWS,
+    ROWS_RACE,
+    STARTS,
+    Found,
+    judged,
+    race,
+    refit,
+    refit_from_few_rows,
+    search,
+)
 from ..tuning.starts import (
     CANDIDATES,
     change_family,
@@ -49,7 +59,11 @@ ONE_FUNCTION_CREDIT = 0.25
 #: Evaluations for one task's own parameters from those of all tasks on the same points, for a model put together from
 #: one for all tasks and one for each, for one task's own in the frame of another, and beside polynomial columns. Starts
 #: are optima of neighbours: a few evaluations for each parameter that is new.
-FROM_POOLED, FROM_PARTS, IN_FRAME, WITH_COLUMNS = 25, 40, 12, 25
+FROM_POOLED, FROM_PARTS, IN_FRAME, WITH_COLUMNS = 25, 40, 12, 12
+
+#: Evaluations of each start of a model that takes all tasks for one function, and of the best if it keeps up: such a
+#: start either leads somewhere soon or nowhere.
+ONE_FUNCTION_RACE = (20, 40)
 
 
 @dataclass(frozen=True)
@@ -61,9 +75,11 @@ class Options:
     order: int = 1
 
 
-def independent(prepared: Prepared, task: int, options: Options) -> list[KernelFit]:
-    """Scalar kernel control variates of one task (control functionals, paper section 2)."""
-    return _searched(prepared, (task,), options, _scalar_start(options), pooled=False)
+def independent(
+    prepared: Prepared, task: int, options: Options, neighbours: Sequence[KernelFit] = ()
+) -> list[KernelFit]:
+    """Scalar kernel control variates of one task (control functionals, paper section 2), perhaps like another's."""
+    return _searched(prepared, (task,), options, _scalar_start(options), pooled=False, neighbours=neighbours)
 
 
 def own_parameters(fit: KernelFit, task: int, options: Options) -> list[KernelFit]:
@@ -77,7 +93,7 @@ def on_other_data(fit: KernelFit, prepared: Prepared, options: Options) -> Kerne
     """The fit of one task to the only task of another data set, its parameters tuned from there."""
     coordinates = prepared.coordinates((0,), fit.found.system)
     design = _tuning_design(prepared, (0,), coordinates, fit.degree, False)
-    found = refit(fit.found, design, fit.found.model, options.criterion, FROM_PARTS)
+    found = refit_from_few_rows(fit.found, design, fit.found.model, options.criterion, FROM_PARTS)
     return KernelFit(prepared, (0,), coordinates, found, fit.degree, False)
 
 
@@ -115,7 +131,8 @@ def _credited(fit: KernelFit) -> KernelFit:
 
 def _with_columns(fit: KernelFit, degree: int, options: Options) -> KernelFit:
     design = _tuning_design(fit.prepared, fit.members, fit.coordinates, degree, fit.pooled)
-    return replace(fit, found=refit(fit.found, design, fit.found.model, options.criterion, WITH_COLUMNS), degree=degree)
+    found = refit_from_few_rows(fit.found, design, fit.found.model, options.criterion, WITH_COLUMNS)
+    return replace(fit, found=found, degree=degree)
 
 
 def _scalar_start(options: Options):
@@ -131,7 +148,8 @@ def _separable(prepared: Prepared, members, covariance: np.ndarray, options: Opt
 
 def _one_function(best: KernelFit, covariance: np.ndarray, options: Options) -> list[KernelFit]:
     """B k again, from a B that takes all tasks for one function, with the best lengthscales so far and with others."""
-    design = _tuning_design(best.prepared, best.members, best.coordinates, 0, False)
+    whole = _tuning_design(best.prepared, best.members, best.coordinates, 0, False)
+    design = whole.thinned(COARSE_ROWS)
     matrix, family = one_function(covariance), best.found.family
     scale = np.sqrt(design.side.points.shape[1])
     starts = [without_noise(with_task_matrix(best.found.model, matrix))]
@@ -139,14 +157,25 @@ def _one_function(best: KernelFit, covariance: np.ndarray, options: Options) -> 
         separable_model(family, design, factor * scale, matrix, noise, options.order) for factor, noise in STARTS
     ]
     attempts = [partial(refit, best.found, design, start, options.criterion) for start in starts]
-    found = race(attempts, RACE, {best.found.system: design}, options.criterion, required=False)
+    designs, rival = {best.found.system: design}, judged(best.found, design)
+    found = race(attempts, ONE_FUNCTION_RACE, designs, options.criterion, required=False, rivals=[rival])
+    if whole.size > design.size:
+        more = (partial(refit, f, whole, f.model, options.criterion, ROWS_RACE[1]) for f in found)
+        found = those_that_work(more, required=False)
     return [replace(best, found=f) for f in found]
 
 
-def _searched(prepared: Prepared, members: tuple[int, ...], options: Options, start, pooled: bool) -> list[KernelFit]:
+def _searched(
+    prepared: Prepared,
+    members: tuple[int, ...],
+    options: Options,
+    start,
+    pooled: bool,
+    neighbours: Sequence[KernelFit] = (),
+) -> list[KernelFit]:
     coordinates = {s: prepared.coordinates(members, s) for s in prepared.systems(members)}
     designs = {s: _tuning_design(prepared, members, c, 0, pooled) for s, c in coordinates.items()}
-    found = search(designs, start, options.families, options.criterion)
+    found = search(designs, start, options.families, options.criterion, [fit.found for fit in neighbours])
     return [KernelFit(prepared, members, coordinates[f.system], f, 0, pooled) for f in found]
 
 
@@ -157,31 +186,43 @@ def _tuning_design(prepared: Prepared, members, coordinates: Coordinates, degree
 def _shared_and_own(
     separable: KernelFit, own: dict[int, KernelFit], covariance: np.ndarray, options: Options
 ) -> list[KernelFit]:
-    """The shared + own model from two starts: almost all shared and, unless tasks are clearly alike, almost all own."""
-    mostly_shared = partial(_mixed, separable, separable.found.model, own, MOSTLY, options)
-    alone = sum(own[task].found.merit for task in separable.members)
-    if separable.found.merit < alone - len(separable.members) * np.log(CLEARLY_ALIKE):
-        return those_that_work([mostly_shared], required=False)
-    # Coordinates, family and the shape of what is shared are those of the task that is known best.
-    best = best_of([own[task] for task in separable.members])
-    coordinates = separable.prepared.coordinates(separable.members, best.found.system)
-    frame = replace(separable, coordinates=coordinates, found=best.found)
-    shared = on_tasks(best.found.model, covariance, [own[task].found.model for task in separable.members])
-    mostly_own = partial(_mixed, frame, shared, own, 1 - MOSTLY, options)
-    return those_that_work([mostly_shared, mostly_own], required=False, at_once=True)
+    """The shared + own model from almost all shared and from almost all own, or from that which clearly does better."""
+    prepared, members = separable.prepared, separable.members
+    lag = separable.found.merit - sum(own[task].found.merit for task in members)
+    clearly = len(members) * np.log(CLEARLY_ALIKE)
+    starts = [(separable.found, separable.found.model, MOSTLY)] if lag < clearly else []
+    if lag > -clearly:
+        # Coordinates, family and the shape of what is shared are those of the task that is known best.
+        best = best_of([own[task] for task in members]).found
+        shared = on_tasks(best.model, covariance, [own[task].found.model for task in members])
+        starts.append((best, shared, 1 - MOSTLY))
+    coordinates = {frame.system: prepared.coordinates(members, frame.system) for frame, _, _ in starts}
+    designs = {system: _tuning_design(prepared, members, c, 0, False) for system, c in coordinates.items()}
+    alone = {
+        (frame.system, frame.family): [
+            _own_start(own[task], coordinates[frame.system], frame, options).model for task in members
+        ]
+        for frame, _, _ in starts
+    }
+    attempts = [
+        partial(
+            refit_from_few_rows,
+            frame,
+            designs[frame.system],
+            shared_and_own(shared, alone[frame.system, frame.family], part),
+            options.criterion,
+            FROM_PARTS,
+        )
+        for frame, shared, part in starts
+    ]
+    found = those_that_work(attempts, required=False, at_once=True)
+    return [replace(separable, coordinates=coordinates[f.system], found=f) for f in found]
 
 
-def _mixed(frame: KernelFit, shared: Model, own: dict[int, KernelFit], part: float, options: Options) -> KernelFit:
-    """The shared + own model with this part shared at first, in the coordinates and family of a fit."""
-    design = _tuning_design(frame.prepared, frame.members, frame.coordinates, 0, False)
-    start = shared_and_own(shared, [_own_start(frame, own[task], options).model for task in frame.members], part)
-    return replace(frame, found=refit(frame.found, design, start, options.criterion, FROM_PARTS))
-
-
-def _own_start(frame: KernelFit, own: KernelFit, options: Options) -> Found:
+def _own_start(own: KernelFit, coordinates: Coordinates, frame: Found, options: Options) -> Found:
     """One task's own kernel in the family and coordinates of another fit."""
-    design = _tuning_design(frame.prepared, own.members, frame.coordinates, 0, False)
-    start = change_family(own.found.model, frame.found.family)
+    design = _tuning_design(own.prepared, own.members, coordinates, 0, False)
+    start = change_family(own.found.model, frame.family)
     return refit(own.found, design, start, options.criterion, IN_FRAME)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property, partial
 
 from ..data import Prepared
@@ -61,7 +62,14 @@ class KernelFits:
         if self.pooled:
             start = best_of(self.joint) if self.joint else None
             return self._own_parameters(start)
-        return _side_by_side({t: partial(independent, self.prepared, t, self.options) for t in self.eligible})
+        if not self.eligible:
+            return {}
+        # The others start from what was found for the task of most points.
+        first = max(self.eligible, key=lambda t: len(self.prepared.distinct[t].values))
+        found = _side_by_side({first: partial(independent, self.prepared, first, self.options)})
+        like_it = partial(independent, self.prepared, options=self.options, neighbours=found[first])
+        others = _side_by_side({t: partial(like_it, t) for t in self.eligible if t != first})
+        return {t: (found | others)[t] for t in self.eligible}
 
     @cached_property
     def joint(self) -> list[KernelFit]:
@@ -71,8 +79,15 @@ class KernelFits:
         if len(self.eligible) == 1:
             return self.scalar[self.eligible[0]]
         own = {} if self.pooled else {task: best_of(_kernels_alone(fits)) for task, fits in self.scalar.items() if fits}
-        members = self.eligible if self.pooled else tuple(own)
-        return _none_if_failed(partial(joint, self.prepared, members, own, self.options)) if members else []
+        members, options = (self.eligible, self.options) if self.pooled else (tuple(own), self._options_that_kept_up)
+        return _none_if_failed(partial(joint, self.prepared, members, own, options)) if members else []
+
+    @property
+    def _options_that_kept_up(self) -> Options:
+        """Without rough families that kept up for no task alone."""
+        smoothest, *rougher = self.options.families
+        kept = [fit.found.family for fits in self.scalar.values() for fit in fits]
+        return replace(self.options, families=(smoothest, *(family for family in rougher if family in kept)))
 
     @cached_property
     def _scalar_semi_exact(self) -> Fits:

@@ -64,11 +64,6 @@ class SquaredExponential(Radial):
     def profile(self, j: int, s: Float[Array, "..."]) -> Float[Array, "..."]:
         return (-0.5) ** j * jnp.exp(-0.5 * s)
 
-    def profiles(self, count: int, s: Float[np.ndarray, "..."]) -> list[Float[np.ndarray, "..."]]:
-        """The profile and its first derivatives in plain NumPy, for `stein.host_gram`."""
-        value = np.exp(-0.5 * s)
-        return [(-0.5) ** j * value for j in range(count)]
-
     def stein_with_itself(self, order: int, axes: Float[Array, " d"], side: Side) -> Float[Array, "n n"]:
         # Points of one side coincide with themselves, and a small matrix may have too little noise to hide rounding. (A
         # large one, taken tile by tile, never has: its noise is bounded below by ten roundings for every row.)
@@ -109,9 +104,17 @@ class Matern(Radial):
 
     def profiles(self, count: int, s: Float[np.ndarray, "..."]) -> list[Float[np.ndarray, "..."]]:
         """The profile and its first derivatives in plain NumPy, for `stein.host_gram`."""
-        z, p = np.sqrt(2 * self.nu * s), int(self.nu - 0.5)
-        value = np.exp(-z) / AT_ZERO[p]
-        return [(-self.nu) ** j * value * _reverse_bessel(p - j, z, np) for j in range(count)]
+        nu = self.nu
+        z, p = np.sqrt(2 * nu * s), int(nu - 0.5)
+        value = np.exp(-z)
+        inverse = np.divide(1.0, z, out=np.zeros_like(z), where=z > 0) if count > p + 1 else z
+        # theta_0, theta_1, ... upwards, and below zero, theta_-1, theta_-2, ..., each worked out once
+        theta: dict[int, Any] = {0: 1.0, 1: 1.0 + z, -1: inverse}
+        for i in range(2, p + 1):
+            theta[i] = (2 * i - 1) * theta[i - 1] + z**2 * theta[i - 2]
+        for i in range(-2, p - count, -1):
+            theta[i] = (theta[i + 2] - (2 * i + 3) * theta[i + 1]) * inverse**2
+        return [((-nu) ** j / AT_ZERO[p]) * theta[p - j] * value for j in range(count)]
 
 
 class RationalQuadratic(Radial):

@@ -10,10 +10,9 @@ from functools import cached_property
 
 import numpy as np
 from jaxtyping import Float, Int
-from scipy.linalg.blas import dsyrk
-from scipy.linalg.lapack import dpotrs
 
 from .inverse import diagonal_from_root, inverse_from_root, inverse_of_factor
+from .lapack import potrs, syrk
 from .system import System, cholesky
 
 
@@ -35,8 +34,9 @@ class DenseSystem(System):
         values: Float[np.ndarray, " N *m"],
     ) -> None:
         # The transpose of a row-major array is column-major, as LAPACK wants it: no copy.
-        self._factor = cholesky(covariance.T, "covariance matrix")
-        solved, _ = dpotrs(self._factor, np.column_stack([columns, values]), lower=1)
+        self._factor = cholesky(np.asarray(covariance.T, dtype=float, order="F"), "covariance matrix")
+        solved = np.asfortranarray(np.concatenate([columns, values.reshape(len(values), -1)], axis=1))
+        potrs(self._factor, solved)
         super().__init__(solved, columns, values, 2 * float(np.sum(np.log(np.diag(self._factor)))))
 
     def restricted_likelihood_cotangent(self) -> Float[np.ndarray, "N N"]:
@@ -45,7 +45,8 @@ class DenseSystem(System):
         update = np.column_stack([self._reducer, self.weights / np.sqrt(self._count)])
         inverse = self._inverse
         del self._inverse  # its memory becomes the answer's
-        return dsyrk(-half, update, beta=half, c=inverse, lower=1, overwrite_c=1).T
+        syrk(-half, np.asfortranarray(update), half, inverse)
+        return inverse.T
 
     def leave_one_out_cotangent(self) -> Float[np.ndarray, "N N"]:
         """d(leave-one-out likelihood)/dW, symmetric; from dP = -P dW P."""

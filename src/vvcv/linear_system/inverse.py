@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import numpy as np
 from jaxtyping import Float
-from scipy.linalg.blas import dtrmm
-from scipy.linalg.lapack import dlauum, dtrtri
+
+from .lapack import lauum, trmm, trtri
 
 #: Triangles of this many rows are left to LAPACK.
 LEAF = 64
@@ -30,7 +30,8 @@ def inverse_of_factor(factor: Float[np.ndarray, "N N"]) -> Float[np.ndarray, "N 
 
 def inverse_from_root(root: Float[np.ndarray, "N N"]) -> Float[np.ndarray, "N N"]:
     """W^-1 = X'X in the place of X; only its lower triangle is meaningful."""
-    return dlauum(root, lower=1, overwrite_c=1)[0]
+    lauum(root)
+    return root
 
 
 def diagonal_from_root(root: Float[np.ndarray, "N N"]) -> Float[np.ndarray, " N"]:
@@ -47,11 +48,11 @@ def _invert_triangle(lower: Float[np.ndarray, "n n"]) -> None:
     """L^-1 in the place of L; what lies above the diagonal is not read."""
     n = len(lower)
     if n <= LEAF:
-        lower[:] = dtrtri(lower, lower=1)[0]
+        trtri(lower)
         return
     half = n // 2
     first, second, corner = lower[:half, :half], lower[half:, half:], lower[half:, :half]
     _invert_triangle(first)
     _invert_triangle(second)
-    product = dtrmm(-1.0, second, corner, lower=1)
-    corner[:] = dtrmm(1.0, first, product, side=1, lower=1, overwrite_b=1)
+    trmm(-1.0, second, corner, b"L")
+    trmm(1.0, first, corner, b"R")

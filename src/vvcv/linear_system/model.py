@@ -50,7 +50,7 @@ def solve(model: Model, design: Design) -> System:
     if model.log_parts.size:
         design.rows_of_ridge.add_to(covariance, np.exp(model.log_parts))
     noise = _noise(model, design, np.diagonal(covariance))
-    covariance[np.diag_indices_from(covariance)] += noise
+    diagonal_of(covariance)[:] += noise
     return DenseSystem(covariance, design.columns, design.values)
 
 
@@ -79,7 +79,7 @@ def criterion_and_gradient(model: Model, design: Design, criterion: Criterion = 
         covariance += (variances @ parts).reshape(covariance.shape)
     diagonal = np.diagonal(covariance).copy()
     noise = _noise(model, design, diagonal)
-    covariance[np.diag_indices_from(covariance)] += noise
+    diagonal_of(covariance)[:] += noise
     system = DenseSystem(covariance, design.columns, design.values)
     del covariance
     if criterion == "reml":
@@ -90,11 +90,16 @@ def criterion_and_gradient(model: Model, design: Design, criterion: Criterion = 
     by_task = np.bincount(design.side.task, weights=slope, minlength=design.tasks)
     # The noise follows the kernel's own diagonal, so its slope flows back into the diagonal too.
     totals = np.bincount(design.side.task, weights=diagonal, minlength=design.tasks)
-    cotangent[np.diag_indices_from(cotangent)] += (by_task / totals)[design.side.task]
+    diagonal_of(cotangent)[:] += (by_task / totals)[design.side.task]
     gradient = pull(cotangent)
     by_part = variances * (parts @ twice_above(cotangent).ravel()) if variances.size else variances
     leaves = [*jax.tree.leaves(gradient), by_task, by_part]
     return value, jax.tree.unflatten(jax.tree.structure(model), leaves)
+
+
+def diagonal_of(matrix: Float[np.ndarray, "N N"]) -> Float[np.ndarray, " N"]:
+    """The diagonal, writable."""
+    return np.einsum("ii->i", matrix)
 
 
 def _noise(model: Model, design: Design, diagonal: Float[np.ndarray, " N"]) -> Float[np.ndarray, " N"]:

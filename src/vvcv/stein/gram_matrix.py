@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
@@ -18,9 +18,11 @@ from jaxtyping import Float
 from ..kernels import Coregionalization, Side
 from ..runtime.precision import float64, without_warnings
 from . import compiled_gram, host_gram
+from .host_gram import twice_above
+from .host_strips import Rows
 from .kernel import SteinKernel, SteinSum, with_kernel
 
-Pull = Callable[[np.ndarray], SteinKernel]
+Pull = Callable[[np.ndarray], list[np.ndarray]]
 
 
 def gram(kernel: SteinKernel | SteinSum, left: Side, right: Side | None = None) -> Float[np.ndarray, "n m"]:
@@ -62,7 +64,8 @@ def task_matrix(coregionalization: Coregionalization) -> Float[np.ndarray, "T T"
     array([[4., 0.],
            [0., 9.]])
     """
-    return np.asarray(compiled_gram.matrix(coregionalization))
+    on_host = type(coregionalization).on_host(coregionalization)
+    return np.asarray(compiled_gram.matrix(coregionalization)) if on_host is None else on_host[0]
 
 
 class Gram:
@@ -90,72 +93,76 @@ class Gram:
     def with_pullback(self, kernel):
         """The upper matrix and the map from a symmetric cotangent (upper triangle read) to the kernel's gradient."""
         _check_tasks(kernel, self.side)
-        result, pulls = compiled_gram.aligned_zeros(self.size), []
+        result, pulls = None, []
         for term in kernel.terms:
             add = self._add_scalar if term.kernel.task_form is None else self._add_separable
-            pulls.append(add(result, term))
+            result, pull = add(result, term)
+            pulls.append(pull)
 
         @float64
         @without_warnings()
         def pull_all(cotangent: Float[np.ndarray, "N N"]):
-            gradients = tuple(pull(cotangent) for pull in pulls)
-            return jax.tree.unflatten(jax.tree.structure(kernel), jax.tree.leaves(gradients))
+            leaves = [leaf for pull in pulls for leaf in pull(cotangent)]
+            return jax.tree.unflatten(jax.tree.structure(kernel), leaves)
 
         return result, pull_all
 
-    def _add_scalar(self, result: np.ndarray, term: SteinKernel) -> Pull:
+    def _add_scalar(self, result: np.ndarray | None, term: SteinKernel) -> tuple[np.ndarray, Pull]:
         """Add a kernel that is the same for every task, or one task's own, which only its rows have."""
         scalar, only = with_kernel(term, term.kernel.scalar), term.kernel.only_task
         window = slice(0, self.size) if only is None else self._tasks.get(only, slice(0, 0))
         rows = window.stop - window.start
         block, pull_scalar = self._scalar_block(scalar, window)
+        if result is None and block.shape == (1, self.size, self.size) and block.flags.writeable:
+            return block[0], pull_scalar  # the first, and of all rows: nothing to add it to
+        result = compiled_gram.aligned_zeros(self.size) if result is None else result
         _add_tiles(result[window, window], block, _pieces({0: slice(0, rows)}, _windows(block, rows)))
-        structure = jax.tree.structure(term)
-        return lambda cotangent: jax.tree.unflatten(structure, pull_scalar(cotangent[window, window]))
+        return result, lambda cotangent: pull_scalar(cotangent[window, window])
 
-    def _add_separable(self, result: np.ndarray, term: SteinKernel) -> Pull:
+    def _add_separable(self, result: np.ndarray | None, term: SteinKernel) -> tuple[np.ndarray, Pull]:
         """Add B_tt' k_0, piece by piece."""
         block, pull_scalar = self._scalar_block(with_kernel(term, term.kernel.scalar), slice(0, self.size))
-        b, pull_b = term.kernel.task_form.on_host() or _compiled(term.kernel.task_form)
+        form = term.kernel.task_form
+        b, pull_b = type(form).on_host(form) or _compiled(form)  # a method bound to a module takes 50 us to make
         if len(block) == 1:
-            return self._add_whole(result, term, block[0], b, pull_b, pull_scalar)
+            whole, pull_whole = self._whole(block[0][: self.size, : self.size], b, pull_b, pull_scalar)
+            return (whole if result is None else np.add(result, whole, out=result)), pull_whole
+        result = compiled_gram.aligned_zeros(self.size) if result is None else result
         pieces = _pieces(self._tasks, _windows(block, self.size))
         _add_tiles(result, block, pieces, b)
 
-        def pull(cotangent: np.ndarray) -> SteinKernel:
+        def pull(cotangent: np.ndarray) -> list[np.ndarray]:
             weighted = compiled_gram.aligned_zeros(compiled_gram.bucket(self.size))
             for piece in pieces:
                 np.multiply(cotangent[piece.outside], b[piece.tasks], out=weighted[piece.outside])
-            slope = _task_sums(cotangent, block, pieces, b)
-            return jax.tree.unflatten(jax.tree.structure(term), [*pull_b(slope), *pull_scalar(weighted)])
+            return [*pull_b(_task_sums(cotangent, block, pieces, b)), *pull_scalar(weighted)]
 
-        return pull
+        return result, pull
 
-    def _add_whole(self, result: np.ndarray, term: SteinKernel, block: np.ndarray, b, pull_b, pull_scalar) -> Pull:
-        """Add B_tt' k_0 where k_0 is in one piece, however many tasks there are."""
-        task, starts = self.side.task, [rows.start for rows in self._tasks.values()]
-        expanded, block = b[task[:, None], task], block[: self.size, : self.size]
-        result += block * expanded
+    def _whole(self, block: np.ndarray, b: np.ndarray, pull_b: Pull, pull_scalar: Pull) -> tuple[np.ndarray, Pull]:
+        """B_tt' k_0 where k_0 is in one piece, however many tasks there are."""
+        present, starts = list(self._tasks), [rows.start for rows in self._tasks.values()]
+        counts = [rows.stop - rows.start for rows in self._tasks.values()]
+        between = b[np.ix_(present, present)]
+        expanded = np.repeat(np.repeat(between, counts, axis=0), counts, axis=1)
 
-        def pull(cotangent: np.ndarray) -> SteinKernel:
-            product = np.triu(cotangent * block)
+        def pull(cotangent: np.ndarray) -> list[np.ndarray]:
+            product = twice_above(cotangent)
+            product *= block
             sums = np.add.reduceat(np.add.reduceat(product, starts, axis=0), starts, axis=1)
-            present = np.array(list(self._tasks))
             slope = np.zeros_like(b)
-            # Above the diagonal of a task's own block every pair stands for two.
-            twice = np.diag(np.diag(sums)) - np.diag(np.bincount(task, weights=np.diagonal(product))[present])
-            slope[np.ix_(present, present)] = np.triu(sums) + np.triu(sums, 1).T + twice
-            leaves = [*pull_b(slope), *pull_scalar(cotangent * expanded)]
-            return jax.tree.unflatten(jax.tree.structure(term), leaves)
+            # Between two tasks a pair above stands for B_tu and for B_ut; within one it stands for two of B_tt.
+            slope[np.ix_(present, present)] = 0.5 * (sums + sums.T)
+            return [*pull_b(slope), *pull_scalar(cotangent * expanded)]
 
-        return pull
+        return block * expanded, pull
 
-    def _scalar_block(self, scalar: SteinKernel, window: slice) -> tuple[np.ndarray, Callable]:
+    def _scalar_block(self, scalar: SteinKernel, window: slice) -> tuple[np.ndarray, Pull]:
         """Tiles of a scalar kernel on some of the rows, and the map from a cotangent to its gradient's leaves."""
         if host_gram.serves(scalar, window.stop - window.start):
-            block, pull = host_gram.block_and_pullback(scalar, Side(*(a[window] for a in self.side)))
+            block, pull = host_gram.block_and_pullback(scalar, self._rows(window, Rows))
             return block[None], pull
-        part = self._padded_rows(window)
+        part = self._rows(window, compiled_gram.padded)
         return compiled_gram.upper(scalar, part), lambda cotangent: compiled_gram.pull(scalar, part, cotangent)
 
     @cached_property
@@ -164,13 +171,14 @@ class Gram:
         return {int(t): slice(int(i), int(i + n)) for t, i, n in zip(tasks, starts, counts, strict=True)}
 
     @cached_property
-    def _parts(self) -> dict[tuple[int, int], Side]:
+    def _parts(self) -> dict[tuple, Any]:
         return {}
 
-    def _padded_rows(self, window: slice) -> Side:
-        key = (window.start, window.stop)
+    def _rows(self, window: slice, form: Callable[[Side], Any]) -> Any:
+        """Some of the rows as a way to evaluate kernels wants them, made once."""
+        key = (window.start, window.stop, form)
         if key not in self._parts:
-            self._parts[key] = compiled_gram.padded(Side(*(a[window] for a in self.side)))
+            self._parts[key] = form(Side(*(a[window] for a in self.side)))
         return self._parts[key]
 
 
@@ -179,7 +187,21 @@ def _between(kernel: SteinKernel | SteinSum, left: Side, right: Side) -> Float[n
     _check_tasks(kernel, left)
     _check_tasks(kernel, right)
     n, m = len(left.task), len(right.task)
+    if all(host_gram.serves(with_kernel(term, term.kernel.scalar), n + m) for term in kernel.terms):
+        return np.sum([_between_on_host(term, left, right) for term in kernel.terms], axis=0)
     return np.array(compiled_gram.rectangle(kernel, compiled_gram.padded(left), compiled_gram.padded(right)))[:n, :m]
+
+
+@without_warnings()
+def _between_on_host(term: SteinKernel, left: Side, right: Side) -> Float[np.ndarray, "n m"]:
+    """The corner of the matrix of both sides together."""
+    n = len(left.task)
+    rows = Rows(Side(*(np.concatenate([np.asarray(a), np.asarray(b)]) for a, b in zip(left, right, strict=True))))
+    block = host_gram.block_and_pullback(with_kernel(term, term.kernel.scalar), rows)[0][:n, n:]
+    form, only = term.kernel.task_form, term.kernel.only_task
+    if form is not None:
+        block = block * task_matrix(form)[np.ix_(left.task, right.task)]
+    return block if only is None else block * np.outer(left.task == only, right.task == only)
 
 
 def _check_tasks(kernel: SteinKernel | SteinSum, side: Side) -> None:

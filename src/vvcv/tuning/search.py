@@ -3,8 +3,7 @@
 Coarse to fine: short looks at every start on few rows; the best of them race with a weight and a lengthscale for each
 axis, or as much of that as there are values to choose it by; then rougher families, and polynomial parts beside the
 best; and a few last steps on more rows. In a race all take the first steps, and the best goes on. Within a model the
-restricted likelihood chooses the parameters; between models their merit decides: promised error of the means and
-left-out residuals.
+restricted likelihood chooses the parameters; between models their merit decides.
 """
 
 from __future__ import annotations
@@ -36,38 +35,38 @@ LEVELS: tuple[frozenset[str], ...] = (
     frozenset(),
 )
 
-#: Starting lengthscales, in units of the typical distance sqrt(d) of two standardised points, each with its noise:
-#: a smooth function without, a wiggly one with. (From hardly any noise no gradient leads to a noisy optimum.)
+#: Starting lengthscales, in units of the typical distance sqrt(d) of two points, each with its noise: a smooth function
+#: without, a wiggly one with. (From hardly any noise no gradient leads to a noisy optimum.)
 STARTS = ((1.0, 1e-6), (0.3, 1e-2))
 
 #: Starting noise of models whose polynomial parts are as large as the kernel: without and with, as above.
 PARTS_STARTS = (1e-6, 1e-2)
 
-#: Rows on which models are looked for, and those of the last steps but one: an evaluation costs the cube of the rows,
-#: and so many tell families and coordinates apart (seconds: `benchmarks/time_to_answer.py`).
-COARSE_ROWS, MORE_ROWS = 256, 512
+#: Rows of first looks, those on which models are tuned, and those of the last steps but one: an evaluation costs their
+#: cube, and so many tell families and coordinates apart (seconds: `benchmarks/time_to_answer.py`).
+LOOK_ROWS, COARSE_ROWS, MORE_ROWS = 128, 256, 512
 
 #: Evaluations of the objective for a first look, and from a tuned neighbour: enough to rank starts, most of which are
-#: dropped; and to settle where the optimum is near.
+#: dropped; and to settle where the optimum is near. (Most end sooner, where nothing is gained any more: `tuning.tune`.)
 FIRST_LOOK, FROM_NEIGHBOUR = 20, 25
 
-#: Evaluations of all who race and, after them, of the best; for a weight and lengthscale of each axis, for polynomial
-#: parts, and on more rows: errors on the problems of `benchmarks/trust` were those of searches that all go to the end,
-#: in a fraction of their time.
-RACE, PARTS_RACE, ROWS_RACE = (40, 40), (20, 30), (12, 4)
+#: Evaluations of all who race and, after them, of the best; for each axis's weight and lengthscale, another family,
+#: polynomial parts, more rows: errors on `benchmarks/trust` were those of searches that all go to the end.
+RACE, FAMILY_RACE, PARTS_RACE, ROWS_RACE = (40, 40), (12, 20), (20, 30), (12, 4)
 
 #: Rows that evaluations are counted for: on fewer they cost less, and a search may take up to three times as many.
 COUNTED_ROWS = 100
 
-#: First looks that are followed: the best look may lead to the worse optimum, so the second goes on too; each costs a
-#: race.
+#: First looks that are followed: the best look may lead to the worse optimum, so the second goes on too.
 MOST_FOLLOWED = 2
 
-#: A model whose merit lags behind the best one's by more, for each task, is not pursued: its weight would be 3 % of the
-#: best one's, exp(-5 x 0.7).
+#: A model whose merit lags behind the best one's by more, for each task, would have 3 % of its weight, exp(-5 x 0.7).
 FAR_BEHIND = 0.7
 
 Start = Callable[[str | Kernel, Design, float, float], Model]
+
+#: First looks at some designs, not yet taken.
+Looks = Callable[[Mapping[Any, Design]], Iterable[Callable[[], "Found"]]]
 
 
 @dataclass(frozen=True)
@@ -96,15 +95,19 @@ def search(
     start: Start,
     families: Sequence[str | Kernel] = CANDIDATES,
     criterion: Criterion = "reml",
+    neighbours: Sequence[Found] = (),
 ) -> list[Found]:
     """A model of each family that keeps up, in the best system and at the best level of the first, and one with parts.
 
-    Where there are more rows than are searched on, the best one without parts and the one with them, tuned on more. A
-    family whose covariance cannot be factorised is left out; only if none can, that is an error.
+    Where there are more rows than are searched on, the best without parts and the one with them, tuned on more. What
+    cannot be factorised is left out; only if nothing can, that is an error. Neighbours are what was found for another
+    task: where they suit this one as well, they are tuned to it, and nothing else is looked for.
     """
     coarse = {system: design.thinned(COARSE_ROWS) for system, design in designs.items()}
     with one_thread():
-        alone, with_polynomials = _on_coarse_rows(coarse, start, families, criterion)
+        looks = partial(_looks, start=start, family=families[0], criterion=criterion)
+        nearby = _from_neighbours(coarse, neighbours, looks, criterion)
+        alone, with_polynomials = nearby or _on_coarse_rows(coarse, looks, families, criterion)
         best = min(alone, key=_merit)
         if designs[best.system].size == coarse[best.system].size:
             return [*alone, *with_polynomials]
@@ -114,24 +117,54 @@ def search(
 def _on_more_rows(found: list[Found], designs: Mapping[Any, Design], criterion: Criterion) -> list[Found]:
     """The same after a few more steps on more rows and fewer on all, those left out that fall far behind."""
     all_rows = designs[found[0].system].size
-    for rows, evaluations in () if stop_requested() else zip((MORE_ROWS, all_rows), ROWS_RACE, strict=True):
+    steps = zip((MORE_ROWS, all_rows) if all_rows > MORE_ROWS else (all_rows,), ROWS_RACE, strict=False)
+    for rows, evaluations in () if stop_requested() else steps:
         attempts = (partial(refit, f, designs[f.system].thinned(rows), f.model, criterion, evaluations) for f in found)
         found = _not_far_behind(those_that_work(attempts, at_once=True), designs)
     return found
 
 
+def _from_neighbours(
+    coarse: Mapping[Any, Design], neighbours: Sequence[Found], looks: Looks, criterion: Criterion
+) -> tuple[list[Found], list[Found]] | None:
+    """Models found for another task, tuned to this one, without polynomial parts and with, and a look if it is better.
+
+    None where they serve this task clearly worse than a look does or, there being more in several dimensions than a
+    look can see, clearly worse than the other task.
+    """
+    attempts = [
+        partial(refit, near, design, near.model, criterion, level=min(near.level, _richest_level(near.model, design)))
+        for near in neighbours
+        if (design := coarse.get(near.system)) is not None
+    ]
+    found = [] if stop_requested() else those_that_work(attempts, required=False, at_once=True)
+    alone = [f for f in found if not f.model.log_parts.size]
+    if not alone:
+        return None
+    look = those_that_work([next(iter(looks(coarse)))], required=False)
+    best, several_axes = min(found, key=_merit), found[0].model.kernel.log_axes.size > 1
+    rivals = [best, *look, *(neighbours if several_axes else [])]
+    if best.merit > min(map(_merit, rivals)) + FAR_BEHIND:
+        return None
+    kept = _not_far_behind([*found, *look], coarse)
+    alone += [f for f in look if f.merit < best.merit]
+    with_polynomials = [f for f in found if f not in alone and f in kept]
+    return [f for f in alone if f in kept] or [min(alone, key=_merit)], with_polynomials
+
+
 def _on_coarse_rows(
-    coarse: Mapping[Any, Design], start: Start, families: Sequence[str | Kernel], criterion: Criterion
+    coarse: Mapping[Any, Design], all_looks: Looks, families: Sequence[str | Kernel], criterion: Criterion
 ) -> tuple[list[Found], list[Found]]:
     """A model of each family that can keep up, and the best with polynomial parts."""
-    looks = sorted(those_that_work(_looks(coarse, start, families[0], criterion), at_once=True), key=_merit)
+    few = {system: design.thinned(LOOK_ROWS) for system, design in coarse.items()}
+    looks = sorted(those_that_work(all_looks(few), at_once=True), key=_merit)
     alone = [_richer(coarse, [look for look in looks if not look.model.log_parts.size] or looks, criterion)]
     for family in () if stop_requested() else families[1:]:
         last = alone[-1]
         # What a smooth family takes for noise may be the shape of a rough one: it starts without.
         start_model = without_noise(change_family(last.model, family))
         attempt = partial(refit, last, coarse[last.system], start_model, criterion, family=family)
-        rougher = those_that_work([attempt], required=False)
+        rougher = race([attempt], FAMILY_RACE, coarse, criterion, required=False, rivals=alone)
         alone += rougher
         if rougher and rougher[0] not in _not_far_behind(alone, coarse):
             break  # still rougher ones will not do better
@@ -164,20 +197,33 @@ def refit(
     return judged(replace(found, tuned=tuned, family=family or found.family, level=level), design)
 
 
+def refit_from_few_rows(
+    found: Found, design: Design, start: Model, criterion: Criterion, max_evaluations: int
+) -> Found:
+    """The same, most evaluations on few rows and the last on all, where they are clearly more."""
+    few = design.thinned(COARSE_ROWS) if 2 * design.size > 3 * COARSE_ROWS else design
+    first = refit(found, few, start, criterion, max_evaluations)
+    return first if few.size == design.size else refit(first, design, first.model, criterion, ROWS_RACE[1])
+
+
 def race(
     attempts: Sequence[Callable[..., Found]],
     evaluations: tuple[int, int],
     designs: Mapping[Any, Design],
     criterion: Criterion,
     required: bool = True,
+    rivals: Sequence[Found] = (),
 ) -> list[Found]:
-    """The best after the first evaluations, after some more of its own; none where none works and none is required."""
+    """The best after the first evaluations, after some more of its own, unless it then lags far behind its rivals.
+
+    None where none works and none is required.
+    """
     first, more = evaluations
     found = those_that_work((partial(attempt, max_evaluations=first) for attempt in attempts), required, at_once=True)
     if not found:
         return []
     best = min(found, key=_merit)
-    if stop_requested():
+    if stop_requested() or best not in _not_far_behind([best, *rivals], designs):
         return [best]
     further = partial(refit, best, designs[best.system], best.model, criterion, more)
     return [min([best, *those_that_work([further], required=False)], key=_merit)]
@@ -237,8 +283,8 @@ def _look(system: Any, design: Design, model: Model, family: str | Kernel, crite
 
 def _richest_level(model: Model, design: Design) -> int:
     """The last level with at least four values for every three parameters."""
-    counts = [Parameters(model, tied).count for tied in LEVELS]
-    return max((level for level, count in enumerate(counts) if 4 * count <= 3 * design.values.size), default=0)
+    levels = [k for k, tied in enumerate(LEVELS) if 4 * Parameters(model, tied).count <= 3 * design.values.size]
+    return max(levels, default=0)
 
 
 def _affordable(evaluations: int, design: Design) -> int:
