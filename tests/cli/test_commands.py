@@ -98,6 +98,11 @@ def test_completion_is_offered():
     assert "--install-completion" in run("--help").output
 
 
+def test_the_example_in_the_help_of_the_program_begins_that_of_a_command():
+    example = re.search(r"Example: vvcv (.*)", get_command(app).help)
+    assert f"Example: vvcv {example[1]}" in COMMANDS["estimate"].help
+
+
 @pytest.mark.parametrize("name", sorted(set(COMMANDS) - {"version", "evidence"}))
 def test_the_example_in_the_help_of_every_command_runs(name, draws, monkeypatch):
     monkeypatch.chdir(draws.parent)
