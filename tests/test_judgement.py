@@ -44,12 +44,12 @@ def test_every_constant_says_what_it_decides_and_why(room):
 
 def test_the_table_has_the_values_of_the_code():
     from vvcv.estimation.weights import NEGLIGIBLE, SHARPNESS
-    from vvcv.tuning.search import COARSE_ROWS, MORE_ROWS
+    from vvcv.tuning.search import COARSE_ROWS, LOOK_ROWS, MORE_ROWS
 
     shown = HOOK["on_page_markdown"](PAGE)
     for name, value in {"SHARPNESS": SHARPNESS, "NEGLIGIBLE": NEGLIGIBLE}.items():
         assert float(re.search(rf"`{name}` = ([\d.e-]+)<br>`estimation/weights.py`", shown)[1]) == value
-    assert f"`COARSE_ROWS`, `MORE_ROWS` = {COARSE_ROWS}, {MORE_ROWS}<br>`tuning/search.py`" in shown
+    assert f"`LOOK_ROWS`, `COARSE_ROWS`, `MORE_ROWS` = {LOOK_ROWS}, {COARSE_ROWS}, {MORE_ROWS}<br>`tuning/search.py`" in shown
 
 
 def test_a_constant_without_a_reason_is_found(tmp_path, monkeypatch):

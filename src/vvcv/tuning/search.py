@@ -60,7 +60,7 @@ COUNTED_ROWS = 100
 #: First looks that are followed: the best look may lead to the worse optimum, so the second goes on too.
 MOST_FOLLOWED = 2
 
-#: A model whose merit lags behind the best one's by more, for each task, would have 3 % of its weight, exp(-5 x 0.7).
+#: Lag in the merit of each task with which a model is dropped: it would have 3 % of the best one's weight, exp(-3.5).
 FAR_BEHIND = 0.7
 
 Start = Callable[[str | Kernel, Design, float, float], Model]
