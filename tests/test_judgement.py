@@ -49,7 +49,8 @@ def test_the_table_has_the_values_of_the_code():
     shown = HOOK["on_page_markdown"](PAGE)
     for name, value in {"SHARPNESS": SHARPNESS, "NEGLIGIBLE": NEGLIGIBLE}.items():
         assert float(re.search(rf"`{name}` = ([\d.e-]+)<br>`estimation/weights.py`", shown)[1]) == value
-    assert f"`LOOK_ROWS`, `COARSE_ROWS`, `MORE_ROWS` = {LOOK_ROWS}, {COARSE_ROWS}, {MORE_ROWS}<br>`tuning/search.py`" in shown
+    rows = f"{LOOK_ROWS}, {COARSE_ROWS}, {MORE_ROWS}"
+    assert f"`LOOK_ROWS`, `COARSE_ROWS`, `MORE_ROWS` = {rows}<br>`tuning/search.py`" in shown
 
 
 def test_a_constant_without_a_reason_is_found(tmp_path, monkeypatch):

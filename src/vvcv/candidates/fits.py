@@ -26,9 +26,9 @@ from .plain import effective_size
 ROUNDED_ROWS = 1000
 
 
-#: What a fit may be off by beyond its last points, in units of what its outermost points moved its mean by: with
-#: them it knows more than without. At a half, 95 % intervals of the smooth problems of `benchmarks/trust` cover 96 to 97 % and
-#: their interval scores are lowest; at nothing 91 %, at one 98 % (10 replications each).
+#: What a fit may be off by beyond its last points, in units of what its outermost points moved its mean by: with them
+#: it knows more than without. At a half, 95 % intervals of the smooth problems of `benchmarks/trust` cover 96 to 97 %
+#: and their interval scores are lowest; at nothing 91 %, at one 98 % (10 replications each).
 BEYOND = 0.5
 
 #: What a solution with its errors takes, in factorisations of its size, and the seconds of a compilation where one is
