@@ -40,7 +40,7 @@ class Stages:
         self._watch(run, "_ladder", lambda *_: "prepare")
         self._watch(ladder.Ladder, "diagnosis", lambda *_: "check")
         self._watch(ladder, "in_separate_groups", lambda *_: "groups")
-        self._watch(ladder, "fit_polynomials", lambda *_: "polynomials")
+        self._watch(ladder, "polynomials", lambda *_: "polynomials")
         self._watch(kernel, "search", lambda *_: "search")
         self._watch(search, "criterion_and_gradient", _named("evaluation"))
         self._watch(search, "solve", _named("judgement"))
