@@ -42,6 +42,10 @@ EXACT_METHODS = METHODS[:-1]
 #: and one set of parameters serves all integrands on the same points.
 MODEST_ROWS = 600
 
+#: Values (rows times integrands on the same points) up to which integrands are fitted one by one as well: each takes a
+#: search, and so few rows tell the parameters of many integrands together better than those of each.
+MODEST_VALUES = 3000
+
 #: Why a task keeps its plain average.
 SEPARATE_GROUPS = "plain average: the points lie in separate groups, whose weights no control variate can see"
 
@@ -119,7 +123,8 @@ class Ladder:
             return METHODS[:4] if modest else METHODS[:3]
         rows = self.fits.rows("vv", self.fits.eligible[0])
         if self.fits.pooled:
-            return EXACT_METHODS if rows <= MODEST_ROWS else ("mc", "zv", "vv")
+            one_by_one = rows <= MODEST_ROWS and rows * len(self.fits.eligible) <= MODEST_VALUES
+            return EXACT_METHODS if one_by_one else ("mc", "zv", "vv")
         return EXACT_METHODS if rows <= MODEST_ROWS else ("mc", "zv", "cf", "vv")
 
     def _in_groups(self, task: int) -> Answer:
