@@ -82,10 +82,11 @@ def test_tasks_taken_for_one_function_keep_their_spreads_and_signs():
     assert np.linalg.eigvalsh(alike).min() > 0
 
 
-def test_a_witness_has_the_freedom_of_its_residuals_and_is_never_surer_than_its_fit():
+def test_a_witness_is_never_surer_than_its_fit_and_has_no_more_freedom():
     left = Witness(mean=1.1, error=0.05, size=30.0, skewness=0.0, left_out=0.5)
     fit, witness = with_witness(answer(1.0, 0.2, -3.0), left)
-    assert (witness.mean, witness.std_error, witness.freedom) == (1.1, 0.2, 29.0)
+    assert (witness.mean, witness.std_error, witness.freedom) == (1.1, 0.2, 20.0)
     assert witness.merit == pytest.approx(0.5 * np.log(0.2 * 0.5))
     assert fit.merit == -3.0 and fit.cross_fitted_error == witness.cross_fitted_error == 0.05
     assert with_witness(answer(1.0, 0.01, -3.0), left)[1].std_error == 0.05
+    assert with_witness(answer(1.0, 0.2, -3.0, freedom=99.0), left)[1].freedom == 29.0

@@ -4,8 +4,12 @@ import numpy as np
 import pytest
 
 import vvcv
+from vvcv.candidates.kernel import Options
+from vvcv.data import Prepared
 from vvcv.data.chains import effective_size
 from vvcv.estimation import large_ladder
+from vvcv.estimation.ladder import Ladder
+from vvcv.estimation.streamed import Streamed
 from vvcv.large import batches, inducing, normal_equations, rows
 
 #: E exp(a.x), E cos(2 a.x) and E x_1^2 x_2 + 1 under a standard normal, |a|^2 = 0.52.
@@ -20,13 +24,21 @@ def numbers(estimate):
 
 def test_streamed_polynomials_are_least_squares_of_all_rows(small_machine, sample, monkeypatch):
     tasks = vvcv.Tasks.shared(*sample)
+    of_sums, of_rows = Streamed(tasks, Options()), Ladder(Prepared.of(tasks), Options())
+    for mine, theirs in zip(of_sums.candidates("zv"), of_rows.candidates("zv"), strict=True):
+        by_rows, compared = {fit.description: fit for fit in theirs}, 0
+        for fit in mine:
+            if fit.description in by_rows:
+                other = by_rows[fit.description]
+                for name in ("mean", "cross_fitted_error", "model_error"):
+                    assert getattr(fit, name) == pytest.approx(getattr(other, name), rel=1e-9, abs=1e-14)
+                compared += 1
+        assert compared >= 8  # four degrees, each with its witness
     streamed = vvcv.estimate(tasks, "zv", **KERNEL)
     monkeypatch.setattr(large_ladder, "largest_system", lambda: 10**6)
     exact = vvcv.estimate(tasks, "zv", **KERNEL)
-    for name in ("mean", "std_error", "cross_fitted_std_error"):
-        np.testing.assert_allclose(getattr(streamed, name), getattr(exact, name), rtol=1e-9, atol=1e-14)
-    new = np.random.default_rng(0).normal(size=(5, 2))
-    np.testing.assert_allclose(streamed.control_variate(new, -new, 1), exact.control_variate(new, -new, 1), atol=1e-12)
+    # Error bars of fits in memory count the step two degrees up, and so weights differ a little.
+    assert (np.abs(streamed.mean - exact.mean) < 0.2 * exact.std_error + 1e-12).all()
     off_diagonal = np.abs(streamed.covariance - exact.covariance)[0, 1] / np.prod(exact.std_error[:2])
     assert off_diagonal < 0.2  # the one is of what rows move the mean by, the other of the residuals of some
 
@@ -127,4 +139,4 @@ def test_control_variates_of_large_samples_have_mean_zero(small_machine, sample)
     variate = estimate.control_variate(points, -points, 0)
     assert abs(variate.mean()) < 4.5 * variate.std() / 200  # one right variate in 150,000 fails
     rest = np.exp(points @ [0.6, -0.4]) - variate
-    assert rest.std() < 1e-3
+    assert rest.std() < 2e-3 * np.exp(points @ [0.6, -0.4]).std()

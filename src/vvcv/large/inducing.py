@@ -27,6 +27,10 @@ from ..tuning.attempts import those_that_work
 #: a twentieth at most.
 LEFT_OPEN = 0.1
 
+#: Noise at least, relative to the kernel's mean variance: sums over rows know leverages to about as many digits, and a
+#: row with less left of itself would be left out by rounding errors.
+LEAST_NOISE = 5e-13
+
 #: Inducing points at most and, where rows are many, at least: rows times points squared is the work of a pass.
 MOST_POINTS, MANY_POINTS, WORK = 2000, 400, 4e10
 
@@ -79,7 +83,7 @@ def inducing_points(fit: KernelFit, rows: int) -> Inducing:
     # Parameters as NumPy's: JAX's would lose half their digits in a worker that is not in double precision.
     kernel = jax.tree.map(np.asarray, fit.found.model.kernel)
     covariance = gram(kernel, side)
-    noise = float(np.exp(fit.found.model.log_noise[0]) * np.mean(np.diag(covariance)))
+    noise = max(float(np.exp(fit.found.model.log_noise[0])), LEAST_NOISE) * float(np.mean(np.diag(covariance)))
     factor, order = pivoted_cholesky(covariance)
     open_part = np.append(np.trace(covariance), np.trace(covariance) - np.cumsum(np.sum(factor**2, axis=0))) / len(z)
     most = min(largest_number(rows), len(z) // ROWS_PER_POINT, factor.shape[1])
