@@ -206,3 +206,46 @@ def test_a_rung_by_name_brings_the_errors_of_its_answers(one_target):
     task = one_target[1]
     remainder = task.values - found.control_variate(task.points, task.scores, 1)
     assert remainder.std() < 0.5 * task.values.std() and abs(remainder.mean() - found.mean[1]) < 3 * errors[1]
+
+
+@float64
+def test_the_first_sweep_is_theorem_4_1_at_the_plain_averages_and_the_last_the_joint_solution(one_target, related):
+    problem, settings = Problem(one_target, KernelVariate(KERNEL, related)), alternation.Alternation(0.05)
+    end = alternation.alternate_means(problem, settings)
+    k, counts = np.asarray(problem.space.expand(related)), np.repeat([40.0, 25.0], [40, 25])
+    theta = np.linalg.solve(k + 0.05 * np.diag(counts), problem.values - problem.columns @ problem.plain_means)
+    left = problem.values - k @ theta
+    np.testing.assert_allclose(end.betas[0], [left[:40].mean(), left[40:].mean()], rtol=1e-9)
+    residual = left - problem.columns @ end.betas[0]
+    assert end.objectives[0] == pytest.approx(residual @ (residual / counts) + 0.05 * theta @ k @ theta, rel=1e-9)
+    joint = joint_solution(problem, 0.05)
+    np.testing.assert_allclose(end.beta, joint.beta, rtol=1e-9)
+    np.testing.assert_allclose(end.theta, joint.theta, rtol=1e-7, atol=1e-10)
+    assert end.objectives[-1] == pytest.approx(joint.objective, rel=1e-9) and len(end.betas) <= 6
+    assert end.matrices.shape == (len(end.betas), 2, 2) and (end.matrices[-1] == related).all()
+    with pytest.raises(ValueError, match="after 1 of them beta still moves"):
+        alternation.alternate_means(problem, alternation.Alternation(0.05, sweeps=1))
+
+
+@float64
+def test_alternation_with_b_adds_its_penalty_and_ends_at_a_b_that_no_step_moves(one_target, related):
+    problem, settings = (
+        Problem(one_target, KernelVariate(KERNEL, related)),
+        alternation.Alternation(0.05, True, sweeps=3),
+    )
+    end = alternation.alternate_with_b(problem, settings)
+    first = joint_solution(problem, 0.05)
+    assert end.objectives[0] == pytest.approx(first.objective + np.sum(related**2), rel=1e-9)
+    b = alternation.best_b(problem, first.theta, first.beta, 0.05)
+    np.testing.assert_allclose(end.matrices[1], b, rtol=1e-9)
+    counts = np.repeat([40.0, 25.0], [40, 25])
+
+    def value(matrix):
+        k = np.asarray(problem.space.expand(matrix))
+        residual = problem.values - problem.columns @ first.beta - k @ first.theta
+        return residual @ (residual / counts) + 0.05 * first.theta @ k @ first.theta + np.sum(matrix**2)
+
+    for step in (np.array([[1.0, 0.0], [0.0, 0.0]]), np.array([[0.0, 1.0], [1.0, 0.0]]), np.eye(2)[::-1] + np.eye(2)):
+        slope = (value(b + 1e-4 * step) - value(b - 1e-4 * step)) / 2e-4
+        assert abs(slope) < 1e-6 or np.linalg.eigvalsh(b)[0] < 1e-9
+    assert np.linalg.eigvalsh(b)[0] > -1e-12
