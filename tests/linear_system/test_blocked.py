@@ -6,6 +6,7 @@ import pytest
 
 from vvcv.kernels import Side, SquaredExponential
 from vvcv.linear_system import blocked, inverse, model, placed
+from vvcv.linear_system.dense import DenseSystem
 from vvcv.linear_system.design import Design, orthonormal_features
 from vvcv.linear_system.inverse import diagonal_from_root, inverse_from_root, inverse_of_factor
 from vvcv.linear_system.model import Model, criterion_and_gradient
@@ -120,3 +121,10 @@ def test_features_are_orthonormal_and_those_that_say_nothing_are_left_out():
     np.testing.assert_allclose(basis.T @ basis / 40, [[1.0]])
     large = orthonormal_features(1e-8 * x, -1e8 * x, 1)[0]  # in any unit
     np.testing.assert_allclose(np.abs(large.T @ large) / 40, np.eye(2), atol=1e-10)
+
+
+def test_a_given_matrix_stays_on_the_host_where_there_is_no_device():
+    system = model.solve_matrix(np.diag([1.0, 1.0, 2.0]), np.ones((3, 1)), np.array([1.0, 3.0, 2.0]))
+    assert isinstance(system, DenseSystem)
+    np.testing.assert_allclose(system.coefficients, [2.0])
+    assert isinstance(model.solve(Model(SteinKernel(SquaredExponential(1.0)), [0.1, 0.1]), a_design()), DenseSystem)
