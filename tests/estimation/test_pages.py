@@ -1,5 +1,7 @@
 """The pictures of a page: along which axis a fit is drawn, at which points, and what that axis is called."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -52,13 +54,24 @@ def test_in_one_dimension_the_axis_is_the_point_itself_in_more_the_direction():
 
 
 def test_a_page_draws_the_first_tasks_and_none_of_a_loaded_estimate(monkeypatch):
-    from dataclasses import replace
-
     monkeypatch.setattr(pages, "MOST_TASKS", 2)
     x = X[:50, :1]
     found = vvcv.estimate(vvcv.Tasks.shared(x, -x, x * [1.0, 2.0, 3.0]), "mc", check=False)
     assert [drawn.name for drawn in fits_of(found)] == list(found.names[:2])
     assert fits_of(replace(found, tasks=None)) == []
+
+
+def test_a_page_shows_how_alike_tasks_are_only_where_a_fit_has_learned_it(monkeypatch, tmp_path):
+    given = []
+    monkeypatch.setattr("vvcv.estimation.result.html_report", lambda *args, **words: given.append(words) or "page")
+    x = X[:50, :1]
+    found = vvcv.estimate(vvcv.Tasks.shared(x, -x, x * [1.0, 2.0]), "mc", check=False)
+    alike = replace(found, task_correlation=np.array([[1.0, 0.5], [0.5, 1.0]]), method="auto")
+    for each in (found, alike):
+        each.report(tmp_path / "page.html")
+    assert given[0]["correlation"] is None and given[0]["asked"]
+    np.testing.assert_array_equal(given[1]["correlation"], alike.task_correlation)
+    assert not given[1]["asked"] and (tmp_path / "page.html").read_text() == "page"
 
 
 @pytest.mark.parametrize(
