@@ -123,13 +123,16 @@ def test_only_a_vector_valued_fit_says_that_tasks_are_alike():
         module.best_of = monkey
 
 
-def test_refusals_name_what_is_missing():
+def test_refusals_name_what_is_missing(monkeypatch):
     ladder = a_ladder(Task(X[:3], -X[:3], X[:3, 0], name="three"))
     with pytest.raises(RefusedError, match=r"'cf' needs more points than task 'three' has: 3 distinct points"):
         ladder.required("cf")
     ladder = a_ladder(Task(X, -X, X[:, 0], name="thirty"))
+    monkeypatch.setattr(module, "largest_system", lambda: 30)
     assert "failed for every kernel tried" in ladder._refusal("cf", 0)
     assert "needs more points" in ladder._refusal("secf", 0)
+    monkeypatch.setattr(module, "largest_system", lambda: 29)
+    assert "must factorise a matrix of 30 rows" in ladder._refusal("cf", 0)
 
 
 def test_a_rung_that_cannot_be_solved_in_time_is_not_begun(monkeypatch):
