@@ -22,7 +22,7 @@ TURNED: dict[type, type] = {ast.Lt: ast.GtE, ast.GtE: ast.Lt, ast.Gt: ast.LtE, a
 
 #: Arguments that ask for speed, for an order that is there already, or for an error that cannot come, and tolerances.
 FLAGS = ("strict", "lower", "overwrite_a", "overwrite_b", "overwrite_c", "clean", "check_finite", "repr", "maxsize")
-FLAGS += ("sort_keys", "rcond", "seed")
+FLAGS += ("sort_keys", "rcond", "seed", "static")
 
 
 class Change(NamedTuple):

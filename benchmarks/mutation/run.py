@@ -149,8 +149,8 @@ class _Changed(MetaPathFinder):
 
 
 def _write(given: argparse.Namespace, possible: int, by_hand: dict[str, str], outcomes: dict[Change, str]) -> None:
-    old = json.loads(given.out.read_text())["survivors"] if given.out.is_file() else []
-    reasons = {(s["path"], s["before"], s["after"]): s["reason"] for s in old}
+    old = json.loads(given.out.read_text()) if given.out.is_file() else {}
+    reasons = {(s["path"], s["before"], s["after"]): s["reason"] for s in old.get("survivors", [])}
     lived = {change: outcome for change, outcome in outcomes.items() if outcome != "killed"}
     rooms = {room: [outcome for change, outcome in outcomes.items() if f"/{room}/" in change.path] for room in ROOMS}
     record = {
@@ -165,7 +165,7 @@ def _write(given: argparse.Namespace, possible: int, by_hand: dict[str, str], ou
             | {"reason": reasons.get((c.path, c.before, c.after), "")}
             for c, outcome in lived.items()
         ],
-    }
+    } | {name: old[name] for name in ("other_samples",) if name in old}
     given.out.write_text(json.dumps(record, indent=1) + "\n")
 
 

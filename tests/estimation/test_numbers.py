@@ -97,6 +97,15 @@ def test_answers_are_averaged_with_their_weights():
         np.testing.assert_allclose(both.variate(x, -3 * x), w[0] * x[:, 0] - 3 * w[1] * x[:, 0])
 
 
+def test_the_variate_of_an_answer_without_weight_is_never_asked():
+    def dear(points, scores):
+        raise AssertionError
+
+    good = Answer("cf", 1.0, 0.1, 0.0, 10.0, lambda x, s: x[:, 0], "smooth")
+    hopeless = Answer("zv", 2.0, 0.3, 1e3, 40.0, dear, "square")
+    np.testing.assert_array_equal(combine([good, hopeless]).variate(X, -X), X[:, 0])
+
+
 def test_errors_of_standard_deviations_follow_from_those_of_the_two_moments(found):
     moments = replace(
         found, mean=np.array([1.5, 0.2, 4.25, 0.04]), std_error=np.array([0.1, 0.2, 0.3, 0.09]), freedom=np.ones(4),
