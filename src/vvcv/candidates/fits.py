@@ -14,7 +14,6 @@ from ..data import Coordinates, Prepared
 from ..kernels import Kernel, Own, Separable, Side, correlation
 from ..linear_system.design import Design, orthonormal_features
 from ..linear_system.mean_errors import Errors, tail_moves
-from ..linear_system.merit import merit_of
 from ..linear_system.model import solve
 from ..runtime.clock import factorisation_seconds
 from ..stein import Ridge, SteinKernel, gram, polynomial_features, task_matrix, with_kernel
@@ -133,20 +132,15 @@ class KernelFit:
         rows = slice(None) if self.pooled else self.design.side.task == member
         return self._scale[member] * self._errors.move[member, rows]
 
-    @cached_property
+    @property
     def promised(self) -> Float[np.ndarray, " m"]:
-        """By what fits are weighed beside their residuals.
-
-        The model's errors of the means, as corrected by how wrong its beliefs about values are, or what may lie beyond
-        the last points if that is more.
-        """
-        model = self._errors.model * self._errors.z * np.ones(len(self.members))
-        return self._scale * np.maximum(model, BEYOND * self.solution.tail)
+        """The model's errors of the means as corrected by how wrong its beliefs about values are."""
+        return self._scale * self._errors.model * self._errors.z * np.ones(len(self.members))
 
     @cached_property
     def merits(self) -> Float[np.ndarray, " m"]:
         """By what the members' answers are weighed against others."""
-        return merit_of(self.promised, self._scale * self._errors.left_out) - self.found.credit
+        return self._errors.merit + np.log(self._scale) - self.found.credit
 
     @property
     def _errors(self) -> Errors:

@@ -20,6 +20,7 @@ import numpy as np
 from jaxtyping import Float, Int
 from scipy.linalg import block_diag, toeplitz
 
+from ..runtime.precision import float64
 from .variates.space import AnyArray
 
 Window = Literal["bartlett", "parzen"]
@@ -216,6 +217,7 @@ class MarkovChainVariance(Objective):
         parts = np.split(residuals, np.cumsum(sizes)[:-1])
         return float(sum(self.of_task(part, shape) for part, shape in zip(parts, chains, strict=True)))
 
+    @float64
     def of_task(self, residuals: np.ndarray, chains: tuple[int, int]) -> float:
         """The objective of one task."""
         return float(asymptotic_variance(residuals.reshape(chains), self.window, self.bandwidth))
