@@ -124,8 +124,9 @@ def install(bin: Path, *what: str) -> None:
 
 def find_python(given: str) -> str:
     found = shutil.which(given) or shutil.which(f"python{given}")
-    if found is None:
-        sys.exit(f"There is no Python {given!r} on the path: install it, or give the path of one.")
+    # What a version manager puts on the path may be a name without a Python behind it.
+    if found is None or subprocess.run([found, "-c", ""], capture_output=True).returncode:
+        sys.exit(f"There is no Python {given!r} on the path that starts: install it, or give the path of one.")
     return found
 
 
