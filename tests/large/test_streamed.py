@@ -24,6 +24,7 @@ def numbers(estimate):
 
 def test_streamed_polynomials_are_least_squares_of_all_rows(small_machine, sample, monkeypatch):
     tasks = vvcv.Tasks.shared(*sample)
+    new = np.random.default_rng(0).normal(size=(5, 2))
     of_sums, of_rows = Streamed(tasks, Options()), Ladder(Prepared.of(tasks), Options())
     for mine, theirs in zip(of_sums.candidates("zv"), of_rows.candidates("zv"), strict=True):
         by_rows, compared = {fit.description: fit for fit in theirs}, 0
@@ -32,6 +33,8 @@ def test_streamed_polynomials_are_least_squares_of_all_rows(small_machine, sampl
                 other = by_rows[fit.description]
                 for name in ("mean", "cross_fitted_error", "model_error"):
                     assert getattr(fit, name) == pytest.approx(getattr(other, name), rel=1e-9, abs=1e-14)
+                at_new = (each.variate(new, -new) for each in (fit, other))
+                np.testing.assert_allclose(*at_new, atol=1e-12)
                 compared += 1
         assert compared >= 8  # four degrees, each with its witness
     streamed = vvcv.estimate(tasks, "zv", **KERNEL)
