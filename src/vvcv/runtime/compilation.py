@@ -8,9 +8,14 @@ from typing import Any
 
 import jax
 
-#: For programs of a few large products: trying out how each is best multiplied takes longer than it ever saves. (On a
+#: For programs of a few large products: trying out how each is best multiplied takes longer than it ever saves, and
+#: without trials a product must be the library's own: Triton's untried ones of float64 took five times as long. (On a
 #: CPU, which such programs are only tested on, nothing need be fused.)
-WITHOUT_TRIALS = {"xla_gpu_autotune_level": 0, "xla_cpu_use_fusion_emitters": False}
+WITHOUT_TRIALS = {
+    "xla_gpu_autotune_level": 0,
+    "xla_gpu_enable_triton_gemm": False,
+    "xla_cpu_use_fusion_emitters": False,
+}
 
 
 def compiled(function: Callable, options: Mapping[str, Any] = WITHOUT_TRIALS, **keywords: Any) -> Callable:
