@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from vvcv.estimation.weights import Answer, Witness, combine, contradiction, weigh, with_witness
+from vvcv.estimation.weights import GOOD_ENOUGH, Answer, Witness, combine, contradiction, doubt, weigh, with_witness
+from vvcv.linear_system.merit import merit_of
 from vvcv.tuning.starts import one_function
 
 
@@ -51,6 +52,24 @@ def test_distance_from_the_witness_costs_only_beyond_two_of_its_errors():
     few, many = contradiction(5.0, 0.0, 1.0, 2.0), contradiction(5.0, 0.0, 1.0, 99.0)
     assert few < many  # three values say little about their own spread
     assert contradiction(5.0, 0.0, 0.0, 99.0) == 0.0
+
+
+def test_an_error_bar_wider_than_promised_costs_as_much_as_a_promise_of_its_width():
+    promise, bar, residual = 0.1, 0.4, 1.0
+    paid = merit_of(np.array(promise), np.array(residual)) + doubt(bar, promise, plain_error=1.0)
+    assert paid == pytest.approx(merit_of(np.array(bar), np.array(residual)))
+
+
+@pytest.mark.parametrize("bar", [0.05, 0.1])
+def test_an_error_bar_no_wider_than_promised_costs_nothing(bar):
+    assert doubt(bar, 0.1, plain_error=1.0) == 0.0
+
+
+def test_where_any_fit_is_good_enough_its_error_bar_costs_nothing_and_beyond_only_what_exceeds_that():
+    least = GOOD_ENOUGH * 2.0
+    assert doubt(least, 1e-9, plain_error=2.0) == 0.0
+    assert doubt(4 * least, 1e-9, plain_error=2.0) == pytest.approx(np.log(2.0))
+    assert doubt(0.1, 0.0, plain_error=0.0) == 0.0  # of constant values
 
 
 def test_a_tail_that_the_sample_missed_is_no_contradiction():

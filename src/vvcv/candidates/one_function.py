@@ -95,11 +95,16 @@ class OneFunctionFit:
         """What the model believes, and the error of the line."""
         return self._with_line(self.fit.model_error[0])
 
+    @property
+    def promised(self) -> Float[np.ndarray, " m"]:
+        """The same as corrected by how wrong the model's beliefs about values are."""
+        return self._with_line(self.fit.promised[0])
+
     @cached_property
     def merits(self) -> Float[np.ndarray, " m"]:
         """By what the members' answers are weighed against others."""
         left_out = [np.sqrt(np.mean((self.left_out(k) / s) ** 2)) for k, s in enumerate(self._scale)]
-        return merit_of(self._with_line(self.fit.promised[0]), self._scale * left_out) - CREDIT
+        return merit_of(self.promised, self._scale * left_out) - CREDIT
 
     def left_out(self, member: int) -> Float[np.ndarray, " n"]:
         """Residuals of one member's values, each predicted from all others."""

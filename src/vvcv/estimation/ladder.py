@@ -32,7 +32,7 @@ from ..tuning.attempts import those_that_work
 from .describe import describe
 from .diagnosis import Diagnosis
 from .streamed import Streamed
-from .weights import ROUNDING, Answer, Witness, combine, no_variate, with_witness
+from .weights import ROUNDING, Answer, Witness, combine, doubt, no_variate, with_witness
 
 #: Rungs of the ladder, from simple to rich, and those that solve for all rows exactly.
 METHODS = tuple(RUNGS)
@@ -225,11 +225,12 @@ class Ladder:
 
     def _answers(self, method: str, fit: KernelFit | OneFunctionFit, task: int) -> list[Answer]:
         member = fit.members.index(task)
+        error = float(fit.std_error[member])
         answer = Answer(
             method,
             float(fit.mean[member]),
-            float(fit.std_error[member]),
-            float(fit.merits[member]),
+            error,
+            float(fit.merits[member]) + doubt(error, float(fit.promised[member]), self.plain[task].std_error),
             fit.freedom,
             lambda points, scores: fit.variate(points, scores, member),
             describe(fit),

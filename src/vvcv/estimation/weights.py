@@ -1,10 +1,11 @@
 """What a fit says about one task, and one answer out of several: weighted by how well each has shown itself.
 
-    s_k = sqrt(promised error * root mean square of the left-out residuals),   w_k ~ s_k^-5
+    s_k = sqrt(error * root mean square of the left-out residuals),   w_k ~ s_k^-5
 
     mean = sum_k w_k m_k,   std_error^2 = sum_k w_k (e_k^2 + (m_k - mean)^2)
 
-A clearly better fit takes all the weight; where the evidence is thin, fits share it, and the error bar is that of the
+The error is what a model promises, or its error bar where that is wider and still says something (`doubt`). A clearly
+better fit takes all the weight; where the evidence is thin, fits share it, and the error bar is that of the
 mixture: rivals widen it by how much they disagree.
 """
 
@@ -35,6 +36,11 @@ UNREMARKABLE = 4.0
 #: What a squared distance beyond that costs in the merit: enough to doubt a sharp answer, too little to refuse one
 #: because the sample has missed a tail.
 PRICE = 0.125
+
+#: Part of the plain average's error below which an error bar is no reason to prefer another fit: all of them are good
+#: enough there, and what a bar adds to a promise is mostly rounding. Between .001 and .01 errors differ by 2 %; without
+#: it, hierarchical posteriors of `benchmarks/trust` are covered in 93 % instead of 96 % (14 replications each).
+GOOD_ENOUGH = 0.003
 
 #: The least error of a mean, relative to numbers of its size: their sums are rounded by as much, even where a fit
 #: leaves nothing.
@@ -91,6 +97,16 @@ def with_witness(answer: Answer, left: Witness) -> list[Answer]:
         cross_fitted_error=left.error,
     )
     return [replace(answer, merit=answer.merit + price, cross_fitted_error=left.error), witness]
+
+
+def doubt(std_error: float, promised: float, plain_error: float) -> float:
+    """What an answer's merit pays where its error bar is wider than what its model promises: half the logarithm.
+
+    >>> round(doubt(0.4, 0.1, 1.0), 3), doubt(1e-3, 1e-9, 1.0)
+    (0.693, 0.0)
+    """
+    known = max(promised, GOOD_ENOUGH * plain_error)
+    return 0.5 * float(np.log(std_error / known)) if std_error > known > 0 else 0.0
 
 
 def no_variate(points: Float[np.ndarray, "k d"], scores: Float[np.ndarray, "k d"]) -> Float[np.ndarray, " k"]:

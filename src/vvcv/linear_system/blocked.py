@@ -26,7 +26,7 @@ BLOCK = 1024
 LEAF = 128
 
 #: Rows of the diagonal blocks that a library factorises: it needs a few more arrays of their size.
-DIRECT = 5 * BLOCK
+DIRECT = 10 * BLOCK
 
 #: Parts into which a product with a triangle is cut, to leave out most of what is zero.
 PARTS = 4
