@@ -53,6 +53,16 @@ def test_coordinates_do_not_depend_on_unit_or_origin_and_scores_travel_along(sys
     np.testing.assert_allclose(np.sum(here.points(X) * here.scores(-X), axis=1), inner, rtol=1e-10)
 
 
+def test_coordinates_by_scores_find_a_gaussian_exactly_where_points_hardly_outnumber_dimensions():
+    rng, d = np.random.default_rng(3), 12
+    factor, mean = np.tril(rng.normal(size=(d, d))) + 2 * np.eye(d), rng.normal(size=d) * 100
+    x = mean + rng.normal(size=(d + 3, d)) @ factor.T
+    task = Task(x, -np.linalg.solve(factor @ factor.T, (x - mean).T).T, x[:, 0])
+    found = Prepared.of(Tasks([task])).coordinates((0,), "precision")
+    np.testing.assert_allclose(found.origin, mean, rtol=1e-8)
+    np.testing.assert_allclose(found.covariance, factor @ factor.T, rtol=1e-6, atol=1e-6)
+
+
 def test_standard_coordinates_have_unit_spread_and_whitened_ones_no_correlation():
     np.testing.assert_allclose(Coordinates.fit(X, "scaled").points(X).std(axis=0), 1.0)
     z = Coordinates.fit(X, "whitened").points(X)

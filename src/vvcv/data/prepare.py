@@ -100,9 +100,12 @@ class Prepared:
         """Coordinates fitted to the pooled points of some tasks, each task with the same total weight."""
         sources = self._sources(members)
         points = np.concatenate([self.distinct[t].points for t in sources])
+        scores = np.concatenate([self.distinct[t].scores for t in sources])
         weights = [self.distinct[t].multiplicity / self.distinct[t].multiplicity.sum() for t in sources]
         covariance = self._covariance_from_scores(members) if system == "precision" else None
-        return Coordinates.fit(points, system, np.concatenate(weights), covariance)
+        if covariance is None:
+            return Coordinates.fit(points, system, np.concatenate(weights))
+        return Coordinates.by_scores(points, scores, covariance, np.concatenate(weights))
 
     def blocks(self, members: tuple[int, ...]) -> Int[np.ndarray, " N"] | None:
         """Which block of neighbouring draws each distinct row of tasks belongs to; none where draws are independent.

@@ -41,15 +41,9 @@ class Coordinates:
         points: Float[np.ndarray, "n d"],
         system: CoordinateSystem,
         weights: Float[np.ndarray, " n"] | None = None,
-        covariance: Float[np.ndarray, "d d"] | None = None,
     ) -> Coordinates:
-        """Centre at the mean of the points and measure each axis (or the whole cloud) by its spread.
-
-        For the system `precision` the covariance is given, as `covariance_from_scores` finds it.
-        """
+        """Centre at the mean of the points and measure each axis (or the whole cloud) by its spread."""
         origin = np.average(points, axis=0, weights=weights)
-        if covariance is not None:
-            return cls(origin, np.linalg.cholesky(covariance), system)
         centred = points - origin
         spread = np.sqrt(np.average(centred**2, axis=0, weights=weights))
         # A coordinate that never varies carries no information: any scale will do, and 1 keeps it finite.
@@ -60,6 +54,25 @@ class Coordinates:
         mass = np.full(len(points), 1.0) if weights is None else weights
         correlation = (unit * (mass / mass.sum())[:, None]).T @ unit
         return cls(origin, spread[:, None] * np.linalg.cholesky(correlation), system)
+
+    @classmethod
+    def by_scores(
+        cls,
+        points: Float[np.ndarray, "n d"],
+        scores: Float[np.ndarray, "n d"],
+        covariance: Float[np.ndarray, "d d"],
+        weights: Float[np.ndarray, " n"] | None = None,
+    ) -> Coordinates:
+        """The system `precision`, given what `covariance_from_scores` finds, centred where the regression is zero.
+
+        For a Gaussian that is its mean, and squares of centred coordinates need no linear terms beside them.
+
+        >>> x = np.random.default_rng(0).normal(size=(9, 1)) + 7.0
+        >>> Coordinates.by_scores(x, 7.0 - x, np.eye(1)).origin.round(9)
+        array([7.])
+        """
+        origin, slope = (np.average(rows, axis=0, weights=weights) for rows in (points, scores))
+        return cls(origin + covariance @ slope, np.linalg.cholesky(covariance), "precision")
 
     def points(self, points: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n d"]:
         """z = L^-1 (x - origin)."""
