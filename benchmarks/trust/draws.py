@@ -1,11 +1,11 @@
 """Draws of posteriors without a sampling package: Hamiltonian Monte Carlo for many chains at once, in NumPy.
 
-    python benchmarks/trust/draws.py     writes reference/logistic.json
+    python benchmarks/trust/draws.py     writes reference/logistic_120.json and reference/logistic_500.json
 
-The logistic posterior (d = 25: an intercept and 24 correlated covariates, 120 answers, N(0, 2^2) priors) is sampled in
-coordinates of its Laplace approximation, from which all chains start: 25 trajectories of about a quarter of a period
-later, each chain gives one draw. References are from a long run, sharpened by quadratic control variates that are
-fitted to the other chains.
+Logistic posteriors (d = 25: an intercept and 24 correlated covariates, 120 or 500 answers, N(0, 2^2) priors) are
+sampled in coordinates of their Laplace approximation, from which all chains start: 25 trajectories of about a quarter
+of a period later, each chain gives one draw. References are from a long run, sharpened by quadratic control variates
+that are fitted to the other chains.
 """
 
 from __future__ import annotations
@@ -24,8 +24,11 @@ from vvcv.problems.cross_fit import cross_fitted
 States = Float[np.ndarray, "chains d"]
 Density = Callable[[States], tuple[Float[np.ndarray, " chains"], States]]
 
-D, ANSWERS, WIDTH = 25, 120, 2.0
-REFERENCE = Path(__file__).parent / "reference" / "logistic.json"
+D, WIDTH = 25, 2.0
+REFERENCE = Path(__file__).parent / "reference"
+
+#: Numbers of answers: of few, five for each coefficient, a posterior is far from normal; of many it is near.
+ANSWERS = (120, 500)
 
 
 def hmc(
@@ -56,12 +59,12 @@ def hmc(
 class LogisticPosterior:
     """Coefficients of a logistic regression given simulated answers."""
 
-    def __init__(self) -> None:
+    def __init__(self, answers: int) -> None:
         rng = np.random.default_rng(25)
         mix = np.linalg.cholesky(0.7 * np.eye(D - 1) + 0.3)
-        self.design = np.column_stack([np.ones(ANSWERS), rng.normal(size=(ANSWERS, D - 1)) @ mix.T])
+        self.design = np.column_stack([np.ones(answers), rng.normal(size=(answers, D - 1)) @ mix.T])
         truth = rng.normal(size=D) / 2
-        self.answers = (rng.random(ANSWERS) < expit(self.design @ truth)).astype(float)
+        self.answers = (rng.random(answers) < expit(self.design @ truth)).astype(float)
         self.mode = np.zeros(D)
         for _ in range(30):  # Newton's method
             self.mode = self.mode + np.linalg.solve(self._curvature(), self(self.mode[None])[1][0])
@@ -94,15 +97,15 @@ class LogisticPosterior:
 
 
 @functools.cache
-def logistic_posterior() -> tuple[LogisticPosterior, np.ndarray]:
+def logistic_posterior(answers: int) -> tuple[LogisticPosterior, np.ndarray]:
     """The posterior with its recorded means and squares."""
-    kept = json.loads(REFERENCE.read_text())
-    return LogisticPosterior(), np.array([*kept["means"], *kept["squares"]])
+    kept = json.loads((REFERENCE / f"logistic_{answers}.json").read_text())
+    return LogisticPosterior(answers), np.array([*kept["means"], *kept["squares"]])
 
 
-def write_reference(chains: int = 1000, draws: int = 400, groups: int = 20) -> None:
+def write_reference(answers: int, chains: int = 1000, draws: int = 400, groups: int = 20) -> None:
     """Means and squares of a long run with their standard errors, in units of their posterior deviations."""
-    posterior = LogisticPosterior()
+    posterior = LogisticPosterior(answers)
     states = posterior.chains(np.random.default_rng(1), chains)
     x = np.stack([next(states) for _ in range(draws)], axis=1).reshape(groups, -1, D)
     scores = np.stack([posterior.score(group) for group in x])
@@ -115,8 +118,10 @@ def write_reference(chains: int = 1000, draws: int = 400, groups: int = 20) -> N
     kept |= {"median standard error in posterior deviations": float(np.median(errors))}
     plain = float(np.sqrt(np.mean((values.mean(axis=(0, 1)) - left.mean(axis=0)) ** 2 / deviations**2)))
     print(kept, "plain averages differ by", plain)
-    REFERENCE.write_text(json.dumps(kept | {"means": means[:D], "squares": means[D:]}, indent=1) + "\n")
+    found = json.dumps(kept | {"means": means[:D], "squares": means[D:]}, indent=1)
+    (REFERENCE / f"logistic_{answers}.json").write_text(found + "\n")
 
 
 if __name__ == "__main__":
-    write_reference()
+    for number in ANSWERS:
+        write_reference(number)
