@@ -74,10 +74,14 @@ class Design:
         return self.ridge
 
     @cached_property
+    def counts(self) -> Int[np.ndarray, " T"]:
+        """Rows of each task."""
+        return np.bincount(self.side.task, minlength=self.tasks)
+
+    @cached_property
     def noise_weight(self) -> Float[np.ndarray, " N"]:
         """By how much each row multiplies its task's noise variance: mean multiplicity over its own."""
-        counts = np.bincount(self.side.task, minlength=self.tasks)
-        mean = np.bincount(self.side.task, weights=self.multiplicity, minlength=self.tasks) / counts
+        mean = np.bincount(self.side.task, weights=self.multiplicity, minlength=self.tasks) / self.counts
         return mean[self.side.task] / self.multiplicity
 
     @cached_property

@@ -8,11 +8,12 @@ s_yr and pull = sum_r a_r lam_r (delta_r (s_y - s_x)_r - 1), the first-order for
 With W = dL/dk0: dL/ds = W (phi' inner + 2 phi'' pull - 4 phi''' q), dL/dinner = W phi, dL/dpull = 2 W phi', dL/dq =
 -4 W phi''. All four are sums of products of a row's and a column's numbers, and so are the gradients: matrix products.
 For phi = exp(-s / 2), whose derivatives are multiples of itself, k0 = phi h with h = inner - pull - q in one product.
+
+A search evaluates hundreds of kernels on the same rows: what does not change, and all memory, is made once. Of few rows
+the calls themselves are what costs, so there are few of them.
 """
 
 from __future__ import annotations
-
-from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Bool, Float
@@ -34,8 +35,10 @@ class Rows:
 
     def __init__(self, side: Side) -> None:
         self.points, self.scores = np.asarray(side.points), np.asarray(side.scores)
-        self.squares, self.drift = self.points**2, self.points * self.scores
+        self.squares, self.score_squares = self.points**2, self.scores**2
         self.moments = np.hstack([self.scores, self.points, np.ones((len(self.points), 1))])
+        self.crossed = np.hstack([self.points, self.scores])
+        self.bends = np.hstack([self.points * self.scores, self.squares])
         self.strips: list[tuple[int, int]] = []
         start, n = 0, len(self.points)
         while start < n:  # of about the same number of entries
@@ -43,17 +46,32 @@ class Rows:
             self.strips.append((start, stop))
             start = stop
 
+    def arrays(self, count: int, kept: bool) -> list[Float[np.ndarray, "count m k"]]:
+        """Memory for each strip, so many arrays of its size: its own where they are kept, the same for all where not.
+
+        >>> x = np.zeros((300, 2))
+        >>> [array.shape for array in Rows(Side(x, x, np.zeros(300))).arrays(2, kept=True)]
+        [(2, 109, 300), (2, 171, 191), (2, 20, 20)]
+        """
+        n = len(self.points)
+        shapes = [(count, stop - start, n - start) for start, stop in self.strips]
+        if kept:
+            return [np.empty(shape) for shape in shapes]
+        memory = np.empty(max((int(np.prod(shape)) for shape in shapes), default=0))
+        return [memory[: int(np.prod(shape))].reshape(shape) for shape in shapes]
+
 
 class _Product:
-    """sum left_i . right_j + weights . (rows_i + columns_j) between rows and columns, as one product of matrices."""
+    """left_i . right_j + of_rows_i + of_columns_j between rows and columns, as one product; right never changes."""
 
-    def __init__(self, left: list, right: list, of_rows: np.ndarray, of_columns: np.ndarray) -> None:
-        one = np.ones((len(of_rows), 1))
-        self._left = np.concatenate([*left, of_rows[:, None], one], axis=1)
-        self._right = np.concatenate([*right, one, of_columns[:, None]], axis=1)
+    def __init__(self, right: Float[np.ndarray, "n k"]) -> None:
+        n, k = right.shape
+        self._left, self._right = np.ones((n, k + 2)), np.ones((n, k + 2))
+        self._right[:, :k] = right
+        self.left, self.of_rows, self.of_columns = self._left[:, :k], self._left[:, k], self._right[:, k + 1]
 
-    def strip(self, start: int, stop: int) -> Float[np.ndarray, "m k"]:
-        return self._left[start:stop] @ self._right[start:].T
+    def strip(self, start: int, stop: int, out: Float[np.ndarray, "m k"]) -> Float[np.ndarray, "m k"]:
+        return np.matmul(self._left[start:stop], self._right[start:].T, out=out)
 
 
 class _Sums:
@@ -64,150 +82,183 @@ class _Sums:
 
     def __init__(self, rows: Rows, scores: bool) -> None:
         n, d = rows.points.shape
-        self._rows, self._d = rows, d
+        self._bends, self._d, self._ones = rows.bends, d, np.ones(n)
         self._moments = rows.moments if scores else rows.moments[:, d:]
         self._by_row, self._by_column = np.empty((n, self._moments.shape[1])), np.zeros(n)
 
+    def begin(self) -> None:
+        self._by_column[:] = 0.0
+
     def add(self, weights: Float[np.ndarray, "m k"], start: int, stop: int) -> None:
         np.matmul(weights, self._moments[start:], out=self._by_row[start:stop])
-        self._by_column[start:] += np.ones(stop - start) @ weights
+        self._by_column[start:] += self._ones[start:stop] @ weights
+
+    def gather(self) -> None:
+        """All strips have been added: sums of the products of every two moments, and of those of one row alone."""
+        total = self._by_row[:, -1]
+        self._total, self._of_rows = total.sum(), (total + self._by_column) @ self._bends
+        self._pairs = self._moments[:, :-1].T @ self._by_row[:, :-1]
 
     @property
     def squares(self) -> Float[np.ndarray, " d"]:
         """sum_ij weights_ij (x_ir - y_jr)^2 for every r."""
-        points = self._by_row[:, -1 - self._d : -1]
-        return (self._by_row[:, -1] + self._by_column) @ self._rows.squares - 2 * _dots(self._rows.points, points)
+        return self._of_rows[self._d :] - 2 * self._pairs.diagonal()[-self._d :]
 
     @property
     def products(self) -> Float[np.ndarray, " d"]:
         """sum_ij weights_ij ((x_ir - y_jr) (s_yjr - s_xir) - 1) for every r."""
-        rows, d, total = self._rows, self._d, self._by_row[:, -1]
-        crossed = _dots(rows.points, self._by_row[:, :d]) + _dots(rows.scores, self._by_row[:, d : 2 * d])
-        return crossed - (total + self._by_column) @ rows.drift - total.sum()
+        d = self._d
+        return self._pairs.diagonal(d) + self._pairs.diagonal(-d) - self._of_rows[:d] - self._total
 
     @property
     def scores(self) -> Float[np.ndarray, " d"]:
         """sum_ij weights_ij s_xir s_yjr for every r."""
-        return _dots(self._rows.scores, self._by_row[:, : self._d])
+        return self._pairs.diagonal()[: self._d]
 
 
 class Exponential:
     """The squared exponential: two products, one exponential. A strip is (block, phi)."""
 
-    def __init__(self, kernel: SquaredExponential, rows: Rows, axes: np.ndarray, lam: np.ndarray) -> None:
-        self.axes, self.lam, self._rows = axes, lam, rows
-        x, s, first = rows.points, rows.scores, axes * lam
-        bend = (rows.drift - lam * rows.squares) @ first
-        left = [axes * s - first * x, first * (2 * lam * x - s)]
-        self._h = _Product(left, [s, x], bend + first.sum(), bend)
-        self._diagonal = (s * s) @ axes + first.sum()  # without rounding where points coincide
-        half = -0.5 * (rows.squares @ lam)
-        self._half_s = _Product([lam * x], [x], half, half)
+    def __init__(self, kernel: SquaredExponential, rows: Rows, kept: bool) -> None:
+        d = rows.points.shape[1]
+        self._rows, self._strips, self._weighted = rows, rows.arrays(2, kept), rows.arrays(1, False)
+        self._h, self._half_s = _Product(rows.moments[:, : 2 * d]), _Product(rows.points)
+        self._of_s, self._of_h = _Sums(rows, scores=False), _Sums(rows, scores=True)
 
-    def strip(self, start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
-        h, phi = self._h.strip(start, stop), self._half_s.strip(start, stop)
-        np.fill_diagonal(h, self._diagonal[start:stop])
-        np.fill_diagonal(phi, 0.0)
+    def at(self, axes: Float[np.ndarray, " d"], lam: Float[np.ndarray, " d"]) -> None:
+        """The parameters of what follows."""
+        self.axes, self.lam, rows, h, half_s = axes, lam, self._rows, self._h, self._half_s
+        first = axes * lam
+        second, total = first * lam, first.sum()
+        bend = rows.bends @ np.concatenate([first, -second])
+        np.multiply(rows.moments[:, :-1], np.concatenate([axes, 2 * second]), out=h.left)
+        h.left -= rows.crossed * np.concatenate([first, first])
+        h.of_columns[:] = bend
+        np.add(bend, total, out=h.of_rows)
+        self._diagonal = rows.score_squares @ axes + total  # without rounding where points coincide
+        np.multiply(rows.points, lam, out=half_s.left)
+        half_s.of_rows[:] = half_s.of_columns[:] = rows.squares @ (-0.5 * lam)
+
+    def form(self, k: int) -> Float[np.ndarray, "m k"]:
+        """The k-th strip of the matrix."""
+        (start, stop), (h, phi) = self._rows.strips[k], self._strips[k]
+        self._h.strip(start, stop, h)
+        self._half_s.strip(start, stop, phi)
+        on_diagonal(h)[:] = self._diagonal[start:stop]
+        on_diagonal(phi)[:] = 0.0
         np.exp(phi, out=phi)
-        return np.multiply(phi, h, out=h), phi
+        return np.multiply(phi, h, out=h)
 
-    @staticmethod
-    def block(strip: tuple[np.ndarray, np.ndarray]) -> Float[np.ndarray, "m k"]:
-        return strip[0]
+    def block(self, k: int) -> Float[np.ndarray, "m k"]:
+        """The k-th strip, formed before."""
+        return self._strips[k][0]
 
     def begin(self) -> None:
         """No strip has been pulled back yet."""
-        self._of_s, self._of_h = _Sums(self._rows, scores=False), _Sums(self._rows, scores=True)
+        self._of_s.begin()
+        self._of_h.begin()
 
-    def pull(self, strip: tuple[np.ndarray, np.ndarray], weights: np.ndarray, start: int, stop: int) -> None:
-        """Add what a strip contributes to the gradient; the weights are used up."""
-        block, phi = strip
-        self._of_s.add(weights * block, start, stop)
-        self._of_h.add(np.multiply(weights, phi, out=weights), start, stop)
+    def pull(self, k: int, weights: Float[np.ndarray, "m k"]) -> None:
+        """Add what a strip, formed before, contributes to the gradient."""
+        (start, stop), (block, phi), (product,) = self._rows.strips[k], self._strips[k], self._weighted[k]
+        self._of_s.add(np.multiply(weights, block, out=product), start, stop)
+        self._of_h.add(np.multiply(weights, phi, out=product), start, stop)
 
     def gradient(self) -> tuple[Float[np.ndarray, " d"], Float[np.ndarray, " d"]]:
         """In lam and in the axes, of all strips."""
-        squares, products, lam = self._of_h.squares, self._of_h.products, self.lam
-        by_lam = -0.5 * self._of_s.squares - self.axes * (products + 2 * lam * squares)
-        return by_lam, self._of_h.scores - lam * (products + lam * squares)
-
-
-class _Parts(NamedTuple):
-    """What a strip of a rough kernel is made of: profiles, inner, 2 pull, -4 q, and distinct points that coincide."""
-
-    phi: list[np.ndarray]
-    inner: np.ndarray
-    twice_pull: np.ndarray
-    minus_4_q: np.ndarray
-    coincident: Bool[np.ndarray, "m k"] | None
+        self._of_s.gather()
+        self._of_h.gather()
+        products, bent = self._of_h.products, self.lam * self._of_h.squares
+        by_lam = -0.5 * self._of_s.squares - self.axes * (products + 2 * bent)
+        return by_lam, self._of_h.scores - self.lam * (products + bent)
 
 
 class Rough:
-    """A kernel that states its profile and three derivatives in NumPy."""
+    """A kernel that states its profile and three derivatives in NumPy. A strip is (block, inner, 2 pull, -4 q)."""
 
-    def __init__(self, kernel: Matern, rows: Rows, axes: np.ndarray, lam: np.ndarray) -> None:
-        self._kernel, self.axes, self.lam, self._rows = kernel, axes, lam, rows
-        x, s, first, second = rows.points, rows.scores, axes * lam, -4 * axes * lam**2
-        self._norms = rows.squares @ lam
-        norms, bend = rows.squares @ second, rows.drift @ (2 * first)
-        self._s = _Product([-2 * lam * x], [x], self._norms, self._norms)
-        self._q = _Product([-2 * second * x], [x], norms, norms)
-        self._pull = _Product([2 * first * x, 2 * first * s], [s, x], -bend - 2 * first.sum(), -bend)
-        self._weighted_scores = axes * s
+    def __init__(self, kernel: Matern, rows: Rows, kept: bool) -> None:
+        d = rows.points.shape[1]
+        self._kernel, self._rows = kernel, rows
+        self._strips, self._weighted = rows.arrays(4, kept), rows.arrays(2, False)
+        self._kept, self._phi, self._coincident = kept, {}, {}
+        self._s, self._q, self._pull = _Product(rows.points), _Product(rows.points), _Product(rows.moments[:, : 2 * d])
+        self._sums = {name: _Sums(rows, scores=name in ("pull", "inner")) for name in ("s", "q", "pull", "inner")}
 
-    def strip(self, start: int, stop: int) -> _Parts:
-        s, q = self._s.strip(start, stop), self._q.strip(start, stop)
-        coincident = self._coincident(s, start, stop)
-        if coincident is not None:
-            s[coincident] = q[coincident] = 0.0
-        for array in (s, q):
-            np.fill_diagonal(array, 0.0)
-        inner = self._weighted_scores[start:stop] @ self._rows.scores[start:].T
+    def at(self, axes: Float[np.ndarray, " d"], lam: Float[np.ndarray, " d"]) -> None:
+        """The parameters of what follows."""
+        self.axes, self.lam, rows = axes, lam, self._rows
+        twice_first, second = 2 * axes * lam, -4 * axes * lam**2
+        for product, factors in ((self._s, lam), (self._q, second)):
+            np.multiply(rows.points, -2 * factors, out=product.left)
+            product.of_rows[:] = product.of_columns[:] = rows.squares @ factors
+        np.multiply(rows.crossed, np.concatenate([twice_first, twice_first]), out=self._pull.left)
+        self._pull.of_columns[:] = rows.bends[:, : len(lam)] @ -twice_first
+        np.subtract(self._pull.of_columns, twice_first.sum(), out=self._pull.of_rows)
+        self._weighted_scores = axes * rows.scores
+
+    def form(self, k: int) -> Float[np.ndarray, "m k"]:
+        """The k-th strip of the matrix."""
+        (start, stop), (block, inner, twice_pull, minus_4_q) = self._rows.strips[k], self._strips[k]
+        s = self._s.strip(start, stop, block)
+        self._q.strip(start, stop, minus_4_q)
+        coincident = self._too_close(s, start, stop)
+        for array in (s, minus_4_q):
+            if coincident is not None:
+                array[coincident] = 0.0
+            on_diagonal(array)[:] = 0.0
+        np.matmul(self._weighted_scores[start:stop], self._rows.scores[start:].T, out=inner)
+        self._pull.strip(start, stop, twice_pull)
         phi = type(self._kernel).profiles(self._kernel, 4, s)  # a method bound to an equinox module takes 50 us to make
-        return _Parts(phi, inner, self._pull.strip(start, stop), q, coincident)
+        before = (self._phi, self._coincident) if self._kept else ({}, {})
+        self._phi, self._coincident = before[0] | {k: phi}, before[1] | {k: coincident}
+        return self._times(k, 0, block)
 
-    @staticmethod
-    def block(strip: _Parts) -> Float[np.ndarray, "m k"]:
-        return _times(strip, strip.phi[:3])
+    def block(self, k: int) -> Float[np.ndarray, "m k"]:
+        """The k-th strip, formed before."""
+        return self._strips[k][0]
 
     def begin(self) -> None:
         """No strip has been pulled back yet."""
-        names = ("s", "q", "pull", "inner")
-        self._sums = {name: _Sums(self._rows, scores=name in ("pull", "inner")) for name in names}
+        for sums in self._sums.values():
+            sums.begin()
 
-    def pull(self, strip: _Parts, weights: np.ndarray, start: int, stop: int) -> None:
-        """Add what a strip contributes to the gradient; the weights are used up."""
-        slopes = {"s": _times(strip, strip.phi[1:]), "q": strip.phi[2], "pull": strip.phi[1], "inner": strip.phi[0]}
-        for name, slope in slopes.items():
-            product = weights * slope
+    def pull(self, k: int, weights: Float[np.ndarray, "m k"]) -> None:
+        """Add what a strip, formed before, contributes to the gradient."""
+        (start, stop), (product, slope), phi = self._rows.strips[k], self._weighted[k], self._phi[k]
+        slopes = {"s": self._times(k, 1, slope), "q": phi[2], "pull": phi[1], "inner": phi[0]}
+        for name, array in slopes.items():
+            np.multiply(weights, array, out=product)
             if name in ("s", "q"):
-                np.fill_diagonal(product, 0.0)
-                if strip.coincident is not None:
-                    product[strip.coincident] = 0.0
+                on_diagonal(product)[:] = 0.0
+                if self._coincident[k] is not None:
+                    product[self._coincident[k]] = 0.0
             self._sums[name].add(product, start, stop)
 
     def gradient(self) -> tuple[Float[np.ndarray, " d"], Float[np.ndarray, " d"]]:
         """In lam and in the axes, of all strips."""
+        for sums in self._sums.values():
+            sums.gather()
         axes, lam = self.axes, self.lam
         squares, products = -4 * self._sums["q"].squares, 2 * self._sums["pull"].products
         by_lam = self._sums["s"].squares + axes * (products + 2 * lam * squares)
         return by_lam, self._sums["inner"].scores + lam * (products + lam * squares)
 
-    def _coincident(self, s: np.ndarray, start: int, stop: int) -> Bool[np.ndarray, "m k"] | None:
+    def _times(self, k: int, j: int, out: np.ndarray) -> Float[np.ndarray, "m k"]:
+        """phi^(j) inner + 2 phi^(j+1) pull - 4 phi^(j+2) q."""
+        _, *parts = self._strips[k]
+        np.multiply(self._phi[k][j], parts[0], out=out)
+        for profile, part in zip(self._phi[k][j + 1 : j + 3], parts[1:], strict=True):
+            out += profile * part
+        return out
+
+    def _too_close(self, s: np.ndarray, start: int, stop: int) -> Bool[np.ndarray, "m k"] | None:
         """Pairs whose s is nothing but the rounding of their norms: derivatives of a rough phi explode there."""
-        norms = COINCIDENT * self._norms
+        norms = COINCIDENT * self._s.of_columns
         close = s <= norms[start:stop, None] + norms[start:]
-        np.fill_diagonal(close, False)
+        on_diagonal(close)[:] = False
         return close if close.any() else None
 
 
-def _times(strip: _Parts, phi: list[np.ndarray]) -> Float[np.ndarray, "m k"]:
-    """phi_0 inner + 2 phi_1 pull - 4 phi_2 q."""
-    result = phi[0] * strip.inner
-    for profile, part in ((phi[1], strip.twice_pull), (phi[2], strip.minus_4_q)):
-        result += profile * part
-    return result
-
-
-def _dots(left: Float[np.ndarray, "n d"], right: Float[np.ndarray, "n d"]) -> Float[np.ndarray, " d"]:
-    return np.einsum("ir,ir->r", left, right)
+def on_diagonal(strip: Float[np.ndarray, "m k"]) -> Float[np.ndarray, " m"]:
+    """The diagonal of a strip or matrix in one piece, writable."""
+    return strip.reshape(-1)[:: strip.shape[1] + 1]
