@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection
 from contextlib import suppress
 from typing import NamedTuple
 
+import jax
 import numpy as np
 from scipy.linalg import LinAlgError
 from scipy.optimize import minimize
@@ -23,6 +24,7 @@ INFEASIBLE = 1e15
 GAIN = 3e-6
 
 Objective = Callable[[Model], tuple[float, Model]]
+OfLeaves = Callable[[list[np.ndarray]], tuple[float, list[np.ndarray]]]
 
 
 class Tuned(NamedTuple):
@@ -41,6 +43,23 @@ def tune(
     noise_floor: float = 1e-13,
 ) -> Tuned:
     """Minimise `objective(model) -> (value, gradient)` over the free parameters of `start`."""
+    structure = jax.tree.structure(start)
+
+    def of_leaves(leaves: list[np.ndarray]) -> tuple[float, list[np.ndarray]]:
+        value, gradient = objective(jax.tree.unflatten(structure, leaves))
+        return value, jax.tree.leaves(gradient)
+
+    return tune_leaves(of_leaves, start, tied, max_evaluations, noise_floor)
+
+
+def tune_leaves(
+    objective: OfLeaves,
+    start: Model,
+    tied: Collection[str] = (),
+    max_evaluations: int = 150,
+    noise_floor: float = 1e-13,
+) -> Tuned:
+    """The same for an objective of a model's leaves, such as `Evaluation`, which spares making models of them."""
     parameters = Parameters(start, tied, noise_floor)
     best = _Best()
 
@@ -49,10 +68,10 @@ def tune(
             raise _StoppedError
         tick()
         try:
-            value, gradient = objective(parameters.model(free))
+            value, gradient = objective(parameters.leaves(free))
         except LinAlgError:
             return INFEASIBLE, np.zeros_like(free)
-        slope = parameters.gradient(gradient)
+        slope = parameters.slope(gradient)
         if not (np.isfinite(value) and np.isfinite(slope).all()):
             return INFEASIBLE, np.zeros_like(free)
         best.offer(value, free)
@@ -90,4 +109,4 @@ class _Best:
             self.value, self.free = value, free.copy()
 
 
-__all__ = ["Criterion", "Objective", "Tuned", "tune"]
+__all__ = ["Criterion", "Objective", "Tuned", "tune", "tune_leaves"]
