@@ -19,7 +19,7 @@ from ..runtime.device import device_for
 from ..runtime.precision import without_warnings
 from ..stein import SteinKernel, SteinSum
 from ..stein.host_gram import twice_above
-from ..stein.host_strips import on_diagonal
+from ..stein.host_pairs import on_diagonal
 from . import device as home
 from .dense import DenseSystem
 from .design import Design

@@ -38,8 +38,9 @@ class System(ABC):
         self.values = values
         q = columns.shape[1]
         whitened, target = solved[:, :q], solved[:, q:]
-        self._normal = cholesky(np.asfortranarray(columns.T @ whitened), "normal matrix of the columns")
-        coefficients, _ = dpotrs(self._normal, columns.T @ target, lower=1)
+        products = columns.T @ solved
+        self._normal = cholesky(np.array(products[:, :q], order="F"), "normal matrix of the columns")
+        coefficients, _ = dpotrs(self._normal, products[:, q:], lower=1)
         weights = target - whitened @ coefficients
         self.coefficients = coefficients if values.ndim == 2 else coefficients[:, 0]
         self.weights = weights if values.ndim == 2 else weights[:, 0]
@@ -58,9 +59,8 @@ class System(ABC):
 
     def restricted_likelihood(self) -> float:
         """Minus the log restricted likelihood, (y'Py + log|W| + log|A'W^-1 A|) / 2, without its constant."""
-        normal = 2 * float(np.sum(np.log(np.diag(self._normal))))
-        quadratic = float(np.sum(self.values * self.weights))
-        return 0.5 * (quadratic + self._count * (self._log_determinant + normal))
+        quadratic = float(np.vdot(self.values, self.weights))
+        return 0.5 * (quadratic + self._count * (self._log_determinant + log_determinant(self._normal)))
 
     def leave_one_out(self) -> tuple[Float[np.ndarray, " N *m"], Float[np.ndarray, " N *m"]]:
         """Residual and variance of each value predicted from all others: P y / diag P and 1 / diag P."""
@@ -96,6 +96,11 @@ class System(ABC):
         whole = self._inverse_diagonal()
         # A row that no other row predicts has none left but rounding errors of either sign.
         return np.maximum(whole - np.sum(self._reducer**2, axis=1), ROUNDING * whole)
+
+
+def log_determinant(factor: Float[np.ndarray, "k k"]) -> float:
+    """Of the matrix whose Cholesky factor this is."""
+    return 2 * float(np.log(factor.diagonal()).sum())
 
 
 def cholesky(matrix: Float[np.ndarray, "k k"], what: str) -> Float[np.ndarray, "k k"]:

@@ -19,7 +19,7 @@ from ..kernels import Coregionalization, Side
 from ..runtime.precision import float64, without_warnings
 from . import compiled_gram, host_gram
 from .host_gram import HostMatrix, once_above, twice_above
-from .host_strips import Rows
+from .host_pairs import Rows
 from .kernel import SteinKernel, SteinSum, with_kernel
 
 Pull = Callable[[np.ndarray], list[np.ndarray]]

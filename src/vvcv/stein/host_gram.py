@@ -18,7 +18,8 @@ from jaxtyping import Bool, Float
 from ..kernels import Coregionalization, Matern, Side, SquaredExponential
 from ..runtime.precision import float64
 from . import compiled_gram
-from .host_strips import Exponential, Rough, Rows, on_diagonal
+from .host_pairs import Rows, on_diagonal
+from .host_strips import Exponential, Rough
 from .kernel import SteinKernel, SteinSum
 
 #: Rows up to which compiling takes longer than it saves.
@@ -120,7 +121,6 @@ class _Term:
     def pull(self, weights: Float[np.ndarray, "N N"]) -> list[np.ndarray]:
         """The gradient's leaves."""
         formed, shared, own = self._formed, self._shared, weights[self._window, self._window]
-        formed.begin()
         for k, (start, stop) in enumerate(self._rows.strips):
             strip = own[start:stop, start:]
             block = None if self._kept else formed.form(k)
