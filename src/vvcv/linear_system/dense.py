@@ -39,12 +39,12 @@ class DenseSystem(System):
         potrs(self._factor, solved)
         super().__init__(solved, columns, values, log_determinant(self._factor))
 
-    def restricted_likelihood_cotangent(self) -> Float[np.ndarray, "N N"]:
-        """d(restricted likelihood)/dW = (P - P y (P y)') / 2; only the upper triangle (row-major) is meaningful."""
+    def restricted_likelihood_cotangent(self, scale: float = 1.0) -> Float[np.ndarray, "N N"]:
+        """d(restricted likelihood)/dW = (P - P y (P y)' / scale) / 2, its upper triangle (row-major) alone."""
         half = 0.5 * self._count
         update = np.empty((len(self.values), self._reducer.shape[1] + self._count), order="F")
         update[:, : -self._count] = self._reducer
-        np.multiply(self.weights.reshape(len(update), -1), self._count**-0.5, out=update[:, -self._count :])
+        np.multiply(self.weights.reshape(len(update), -1), (self._count * scale) ** -0.5, out=update[:, -self._count :])
         inverse = self._inverse
         del self._inverse  # its memory becomes the answer's
         syrk(-half, update, half, inverse)

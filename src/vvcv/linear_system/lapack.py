@@ -72,7 +72,8 @@ def _place(matrix: Matrix) -> tuple[ctypes.c_int, ctypes.c_void_p, ctypes.c_int]
 
 def _address(matrix: Matrix) -> int:
     if matrix.flags.f_contiguous and matrix.size:  # a third of the time
-        return ctypes.addressof(ctypes.c_char.from_buffer(matrix.T))
+        columns: Any = matrix.T
+        return ctypes.addressof(ctypes.c_char.from_buffer(columns))
     return matrix.ctypes.data
 
 

@@ -70,7 +70,7 @@ def solve_matrix(
 def criterion_and_gradient(model: Model, design: Design, criterion: Criterion = "reml") -> tuple[float, Model]:
     """Minus the restricted or leave-one-out likelihood, and its derivative in every parameter of the model."""
     leaves, structure = jax.tree.flatten(model)
-    value, gradient = Evaluation(model, design, criterion)(leaves)
+    value, gradient, _ = Evaluation(model, design, criterion)(leaves)
     return value, jax.tree.unflatten(structure, gradient)
 
 
@@ -79,23 +79,26 @@ class Evaluation:
 
     One factorisation and one inverse: dL/dW is known in closed form, and pulled back through the Gram matrix. All of it
     happens in memory that the next evaluation uses again.
+
+    With `scaled`, of all multiples of a model the likeliest stands for it: what it is to be multiplied by comes third.
     """
 
-    def __init__(self, model: Model, design: Design, criterion: Criterion = "reml") -> None:
+    def __init__(self, model: Model, design: Design, criterion: Criterion = "reml", scaled: bool = False) -> None:
         self._structure, self._design, self._criterion = jax.tree.structure(model), design, criterion
-        self._device = device_for(design.size)
+        self._scaled = scaled and criterion == "reml"
+        self.size, self._device = design.size, device_for(design.size)
         if self._device is not None:
             return
         self._gram, count = design.gram.form(model.kernel), model.log_parts.size
         self._parts = design.rows_of_ridge.matrices.reshape(count, -1) if count else None
 
     @without_warnings()
-    def __call__(self, leaves: Sequence[np.ndarray]) -> tuple[float, list[np.ndarray]]:
+    def __call__(self, leaves: Sequence[np.ndarray]) -> tuple[float, list[np.ndarray], float]:
         design, task, tasks = self._design, self._design.side.task, self._design.tasks
         if self._device is not None:
             model = jax.tree.unflatten(self._structure, leaves)
             value, gradient = home.criterion_and_gradient(model, design, self._criterion, self._device)
-            return value, jax.tree.leaves(gradient)
+            return value, jax.tree.leaves(gradient), 1.0
         *kernel, log_noise, log_parts = leaves
         covariance, variances = self._gram.at(kernel), np.exp(log_parts)
         if self._parts is not None:
@@ -104,18 +107,19 @@ class Evaluation:
         totals = np.bincount(task, weights=diagonal, minlength=tasks)
         noise = (np.exp(log_noise) * totals / design.counts)[task] * design.noise_weight
         on_diagonal(covariance)[:] += noise
-        value, cotangent = self._criterion_of(DenseSystem(covariance, design.columns, design.values))
+        value, cotangent, scale = self._criterion_of(DenseSystem(covariance, design.columns, design.values))
         by_task = np.bincount(task, weights=cotangent.diagonal() * noise, minlength=tasks)
         # The noise follows the kernel's own diagonal, so its slope flows back into the diagonal too.
         on_diagonal(cotangent)[:] += (by_task / totals)[task]
         weights = twice_above(cotangent)
         by_part = variances if self._parts is None else variances * (self._parts @ weights.reshape(-1))
-        return value, [*self._gram.pull(weights), by_task, by_part]
+        return value, [*self._gram.pull(weights), by_task, by_part], scale
 
-    def _criterion_of(self, system: DenseSystem) -> tuple[float, Float[np.ndarray, "N N"]]:
-        if self._criterion == "reml":
-            return system.restricted_likelihood(), system.restricted_likelihood_cotangent()
-        return system.leave_one_out_likelihood(), system.leave_one_out_cotangent()
+    def _criterion_of(self, system: DenseSystem) -> tuple[float, Float[np.ndarray, "N N"], float]:
+        if self._criterion == "loo":
+            return system.leave_one_out_likelihood(), system.leave_one_out_cotangent(), 1.0
+        scale = system.best_scale if self._scaled else 1.0
+        return system.restricted_likelihood(scale), system.restricted_likelihood_cotangent(scale), scale
 
 
 def _noise(model: Model, design: Design, diagonal: Float[np.ndarray, " N"]) -> Float[np.ndarray, " N"]:

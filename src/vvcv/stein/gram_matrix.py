@@ -132,7 +132,8 @@ class CompiledMatrix:
     @float64
     def at(self, leaves: Sequence[np.ndarray]) -> Float[np.ndarray, "N N"]:
         """The matrix on and above its diagonal (row-major, writable)."""
-        result, self._pulls = None, []
+        result: Any = None
+        self._pulls: list[Pull] = []
         for term in jax.tree.unflatten(self._structure, leaves).terms:
             add = self._add_scalar if term.kernel.task_form is None else self._add_separable
             result, pull = add(result, term)

@@ -89,7 +89,8 @@ class _Term:
         self, term: SteinKernel, rows: Rows, window: slice, tasks: Mapping[int, slice], gradient: bool
     ) -> None:
         form, most_kept = FORMS[type(term.kernel.scalar)]
-        n, self._d = rows.points.shape
+        n, d = rows.points.shape
+        self._ones = np.ones(d)
         self._rows, self._window, self._kept = rows, window, gradient and n <= most_kept
         self._formed = form(term.kernel.scalar, rows, self._kept)
         b = term.kernel.task_form
@@ -104,10 +105,9 @@ class _Term:
         if self._shared is not None:
             leaves = self._shared.at(leaves)
         self._of_leaves = leaves
-        log_lengthscale, log_axes = (*leaves, None)[:2]
-        ones = np.ones(self._d)
-        axes = ones if log_axes is None else np.exp(log_axes) * ones
-        self._formed.at(axes, np.exp(-2 * log_lengthscale) * ones)
+        log_lengthscale, *log_axes = leaves
+        axes = np.exp(log_axes[0]) * self._ones if log_axes else self._ones
+        self._formed.at(axes, np.exp(-2 * log_lengthscale) * self._ones)
         target = matrix[self._window, self._window]
         for k, (start, stop) in enumerate(self._rows.strips):
             block = self._formed.form(k)

@@ -12,7 +12,7 @@ cost more than the numbers: there all of them are kept, and every sum is one pro
 from __future__ import annotations
 
 from functools import cached_property
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from jaxtyping import Bool, Float
@@ -23,8 +23,8 @@ from ..kernels import Side
 STRIP_ENTRIES = 32_768
 
 #: Numbers of pairs that are kept, at most: as many as pass through the processor in the time of the calls they spare
-#: (75 rows in one dimension, 26 in eight), a quarter of a megabyte.
-MOST_KEPT = 32_768 // 2
+#: (73 rows in one dimension, 26 in eight), an eighth of a megabyte.
+MOST_KEPT = 16_384
 
 AXES = ("squares", "products", "scores")
 
@@ -32,9 +32,9 @@ AXES = ("squares", "products", "scores")
 class Weights(NamedTuple):
     """Weights of the axes, or sums over pairs for every axis; None where a quantity is not needed."""
 
-    squares: Float[np.ndarray, " d"] | None = None
-    products: Float[np.ndarray, " d"] | None = None
-    scores: Float[np.ndarray, " d"] | None = None
+    squares: Any = None
+    products: Any = None
+    scores: Any = None
 
 
 class Rows:

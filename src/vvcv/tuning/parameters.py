@@ -33,6 +33,10 @@ BOUNDS: dict[str, tuple[float, float]] = {
 }
 
 
+#: Leaves that multiply a covariance, all together.
+SCALES = ("log_axes", "log_parts")
+
+
 class Parameters:
     """A two-way map between a model and the vector of its free parameters.
 
@@ -53,6 +57,9 @@ class Parameters:
         self._index = _tie(self.names, sizes, tied)
         #: How many numbers are free.
         self.count = int(self._index.max(initial=-1)) + 1
+        multiplies = np.repeat([name in SCALES for name in self.names], sizes)
+        self._multiplies = np.zeros(self.count, dtype=bool)
+        self._multiplies[self._index] = multiplies
         bounds = {**BOUNDS, "log_noise": (np.log(noise_floor), 2.0)}
         per_entry = [
             bounds.get(name, (-50.0, 50.0)) for name, size in zip(self.names, sizes, strict=True) for _ in range(size)
@@ -77,6 +84,11 @@ class Parameters:
     def model(self, free: Float[np.ndarray, " p"]) -> Model:
         """The model that a free vector stands for."""
         return jax.tree.unflatten(self._tree, self.leaves(free))
+
+    def multiplied(self, free: Float[np.ndarray, " p"], factor: float) -> Model:
+        """The model times a factor: weights of its axes, and variances of its parts, as far as bounds allow."""
+        entries = np.where(self._multiplies, np.log(factor), 0.0) + free
+        return self.model(np.clip(entries, *self.bounds.T))
 
     def leaves(self, free: Float[np.ndarray, " p"]) -> list[np.ndarray]:
         """Its leaves alone."""

@@ -52,10 +52,11 @@ FIRST_LOOK, FROM_NEIGHBOUR = 20, 25
 
 #: Evaluations of all who race and, after them, of the best; for each axis's weight and lengthscale, another family,
 #: polynomial parts, more rows: on `benchmarks/trust` half the time of longer ones, errors 3 to 7 % larger.
-RACE, FAMILY_RACE, PARTS_RACE, ROWS_RACE = (40, 40), (12, 20), (20, 30), (12, 4)
+RACE, FAMILY_RACE, PARTS_RACE, ROWS_RACE = (40, 40), (15, 20), (20, 30), (14, 7)
 
-#: Rows that evaluations are counted for: on fewer they cost less, and a search may take up to three times as many.
-COUNTED_ROWS = 100
+#: Rows that evaluations are counted for, and how many times the number stated a search takes at least and at most: on
+#: fewer rows they cost less. (At most twice as many makes errors of the borehole at 10 to 20 runs 10 to 50 % larger.)
+COUNTED_ROWS, SHORTEST, LONGEST = 100, 0.6, 3.0
 
 #: First looks that are followed: the best look may lead to the worse optimum, so the second goes on too.
 MOST_FOLLOWED = 2
@@ -286,12 +287,12 @@ def _richest_level(model: Model, design: Design) -> int:
 
 
 def _affordable(evaluations: int, design: Design) -> int:
-    """As many evaluations on these rows as cost what so many would on COUNTED_ROWS, but no fewer."""
-    return round(evaluations * min(max(COUNTED_ROWS / design.size, 1.0), 3.0))
+    """About as many evaluations on these rows as cost what so many would on COUNTED_ROWS."""
+    return round(evaluations * min(max(COUNTED_ROWS / design.size, SHORTEST), LONGEST))
 
 
 def _tuned(design: Design, start: Model, criterion: Criterion, level: int, max_evaluations: int) -> Tuned:
-    evaluation, most = Evaluation(start, design, criterion), _affordable(max_evaluations, design)
+    evaluation, most = Evaluation(start, design, criterion, scaled=True), _affordable(max_evaluations, design)
     return tune_leaves(evaluation, start, LEVELS[level], most, noise_floor(design))
 
 
