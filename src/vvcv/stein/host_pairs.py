@@ -26,7 +26,8 @@ STRIP_ENTRIES = 32_768
 #: (73 rows in one dimension, 26 in eight), an eighth of a megabyte.
 MOST_KEPT = 16_384
 
-AXES = ("squares", "products", "scores")
+#: What there is of a pair, in this order.
+QUANTITIES = ("squares", "products", "scores")
 
 
 class Weights(NamedTuple):
@@ -58,7 +59,7 @@ class Rows:
     @property
     def few(self) -> bool:
         """Whether the numbers of all pairs are kept."""
-        return len(AXES) * self.points.size * len(self.points) <= MOST_KEPT
+        return len(QUANTITIES) * self.points.size * len(self.points) <= MOST_KEPT
 
     @cached_property
     def moments(self) -> Float[np.ndarray, "n 2*d+1"]:
@@ -123,14 +124,14 @@ class Pairs(Protocol):
 
 def pairs_of(rows: Rows, *needed: str) -> Pairs:
     """The quantities that are needed, all three or one."""
-    return (_Kept if rows.few else _Moments)(rows, needed or AXES)
+    return (_Kept if rows.few else _Moments)(rows, needed or QUANTITIES)
 
 
 class _Kept:
     """By products with the numbers of all pairs, in one strip."""
 
     def __init__(self, rows: Rows, needed: tuple[str, ...]) -> None:
-        first, last = AXES.index(needed[0]), AXES.index(needed[-1]) + 1
+        first, last = QUANTITIES.index(needed[0]), QUANTITIES.index(needed[-1]) + 1
         self._needed, self._d = needed, rows.points.shape[1]
         self._pairs = rows.pairs[first:last].reshape((last - first) * self._d, -1)
 

@@ -33,7 +33,7 @@ BOUNDS: dict[str, tuple[float, float]] = {
 }
 
 
-#: Leaves that multiply a covariance, all together.
+#: Leaves that multiply a covariance, all together: with them a model is as large as its values are.
 SCALES = ("log_axes", "log_parts")
 
 
