@@ -19,6 +19,7 @@ import jax
 
 from vvcv.candidates import fits, kernel
 from vvcv.estimation import ladder, run
+from vvcv.linear_system.model import Evaluation
 from vvcv.linear_system.system import System
 from vvcv.runtime.device import device_for
 from vvcv.tuning import search
@@ -42,7 +43,7 @@ class Stages:
         self._watch(ladder, "in_separate_groups", lambda *_: "groups")
         self._watch(ladder, "polynomials", lambda *_: "polynomials")
         self._watch(kernel, "search", lambda *_: "search")
-        self._watch(search, "criterion_and_gradient", _named("evaluation"))
+        self._watch(Evaluation, "__call__", lambda evaluation, _: f"evaluation, {evaluation.size} rows")
         self._watch(search, "solve", _named("judgement"))
         self._watch(fits, "solve", _named("solution"))
         self._watch(System, "leave_one_out", lambda system: f"leave one out, {len(system.values)} rows")

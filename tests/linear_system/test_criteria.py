@@ -8,7 +8,7 @@ from scipy.linalg import LinAlgError
 
 from vvcv.kernels import Full, Matern, Own, Separable, Side, SquaredExponential
 from vvcv.linear_system.design import Design
-from vvcv.linear_system.model import Model, criterion_and_gradient, solve
+from vvcv.linear_system.model import Evaluation, Model, criterion_and_gradient, solve
 from vvcv.stein import SteinKernel, SteinSum
 from vvcv.tuning.parameters import Parameters
 from vvcv.tuning.tune import tune
@@ -112,3 +112,36 @@ def test_tuning_an_objective_that_never_factorises_has_a_named_failure():
 
     with pytest.raises(LinAlgError, match="starting values"):
         tune(hopeless, CASES["scalar"][0])
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_likeliest_multiple_of_a_model_stands_for_it(name):
+    model, design = CASES[name]
+    leaves, structure = jax.tree.flatten(model)
+    evaluation = Evaluation(model, design, scaled=True)
+    value, gradient, factor = evaluation(leaves)
+    gradient = [np.array(leaf) for leaf in gradient]
+    parameters = Parameters(model)
+    multiplied = parameters.multiplied(parameters.free(model), factor)
+    assert value == pytest.approx(criterion_and_gradient(multiplied, design)[0], rel=1e-10)
+    assert value <= criterion_and_gradient(model, design)[0]
+    again, _, one = evaluation(jax.tree.leaves(multiplied))
+    assert (again, one) == (pytest.approx(value, rel=1e-10), pytest.approx(1.0, rel=1e-8))
+    free, slope = parameters.free(model), parameters.slope(gradient)
+    steps = 1e-5 * np.eye(free.size)
+    expected = [
+        (evaluation(parameters.leaves(free + s))[0] - evaluation(parameters.leaves(free - s))[0]) / 2e-5 for s in steps
+    ]
+    np.testing.assert_allclose(slope, expected, rtol=1e-6, atol=1e-6 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("criterion", ["reml", "loo"])
+def test_an_evaluation_leaves_nothing_behind_for_the_next(criterion):
+    model, design = CASES["shared and own"]
+    evaluation, leaves = Evaluation(model, design, criterion), jax.tree.leaves(model)
+    first = evaluation(leaves)
+    evaluation([leaf + 0.3 for leaf in leaves])
+    again = evaluation(leaves)
+    assert first[0] == again[0]
+    for one, other in zip(first[1], again[1], strict=True):
+        np.testing.assert_array_equal(one, other)

@@ -7,7 +7,7 @@ from jax.flatten_util import ravel_pytree
 from kernel_registry import TWO_DIMENSIONS, cases
 
 from vvcv.kernels import Diagonal, Full, General, LowRank, Matern, Own, Separable, Side, SquaredExponential
-from vvcv.stein import Gram, SteinKernel, SteinSum, compiled_gram, diagonal, gram, host_gram, pullback
+from vvcv.stein import Gram, SteinKernel, SteinSum, compiled_gram, diagonal, gram, host_gram, host_pairs, pullback
 
 B = np.array([[1.0, 0.6, -0.2], [0.6, 2.0, 0.3], [-0.2, 0.3, 0.5]])
 
@@ -109,6 +109,18 @@ def test_pullback_equals_finite_differences(name, n):
         gradient = np.asarray(ravel_pytree(pull(below_is_not_read))[0])
     expected = central_difference(lambda k: float(np.sum(cotangent * gram(k, side))), kernel)
     np.testing.assert_allclose(gradient, expected, rtol=1e-6, atol=1e-6 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("name", ["diagonal", "low rank", "shared and own"])
+def test_numbers_of_pairs_that_are_kept_give_what_moments_do(name, monkeypatch):
+    kernel, side = GRADIENT_CASES[name], a_side(20, tasks=3, seed=5)
+    cotangent = np.random.default_rng(6).normal(size=(20, 20))
+    kept, pull_kept = Gram(side).with_pullback(kernel)
+    monkeypatch.setattr(host_pairs, "MOST_KEPT", 0)
+    moments, pull_moments = Gram(side).with_pullback(kernel)
+    np.testing.assert_allclose(np.triu(kept), np.triu(moments), rtol=1e-12, atol=1e-12)
+    for one, other in zip(jax.tree.leaves(pull_kept(cotangent)), jax.tree.leaves(pull_moments(cotangent)), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-10)
 
 
 def test_a_task_without_rows_has_a_zero_gradient_in_its_part_of_b():

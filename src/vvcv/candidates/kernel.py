@@ -59,7 +59,7 @@ ONE_FUNCTION_CREDIT = 0.25
 #: Evaluations for one task's own parameters from those of all tasks on the same points, for a model put together from
 #: one for all tasks and one for each, for one task's own in the frame of another, and beside polynomial columns. Starts
 #: are optima of neighbours: a few evaluations for each parameter that is new.
-FROM_POOLED, FROM_PARTS, IN_FRAME, WITH_COLUMNS = 25, 40, 12, 12
+FROM_POOLED, FROM_PARTS, IN_FRAME, WITH_COLUMNS = 25, 45, 12, 14
 
 #: Evaluations of each start of a model that takes all tasks for one function, and of the best if it keeps up: such a
 #: start either leads somewhere soon or nowhere.

@@ -13,7 +13,7 @@ from jaxtyping import Float, Int
 
 from .inverse import diagonal_from_root, inverse_from_root, inverse_of_factor
 from .lapack import potrs, syrk
-from .system import System, cholesky
+from .system import System, cholesky, log_determinant
 
 
 class DenseSystem(System):
@@ -35,17 +35,19 @@ class DenseSystem(System):
     ) -> None:
         # The transpose of a row-major array is column-major, as LAPACK wants it: no copy.
         self._factor = cholesky(np.asarray(covariance.T, dtype=float, order="F"), "covariance matrix")
-        solved = np.asfortranarray(np.concatenate([columns, values.reshape(len(values), -1)], axis=1))
+        solved = np.array(np.concatenate([columns, values.reshape(len(values), -1)], axis=1), order="F")
         potrs(self._factor, solved)
-        super().__init__(solved, columns, values, 2 * float(np.sum(np.log(np.diag(self._factor)))))
+        super().__init__(solved, columns, values, log_determinant(self._factor))
 
-    def restricted_likelihood_cotangent(self) -> Float[np.ndarray, "N N"]:
-        """d(restricted likelihood)/dW = (P - P y (P y)') / 2; only the upper triangle (row-major) is meaningful."""
+    def restricted_likelihood_cotangent(self, scale: float = 1.0) -> Float[np.ndarray, "N N"]:
+        """d(restricted likelihood)/dW = (P - P y (P y)' / scale) / 2, its upper triangle (row-major) alone."""
         half = 0.5 * self._count
-        update = np.column_stack([self._reducer, self.weights / np.sqrt(self._count)])
+        update = np.empty((len(self.values), self._reducer.shape[1] + self._count), order="F")
+        update[:, : -self._count] = self._reducer
+        np.multiply(self.weights.reshape(len(update), -1), (self._count * scale) ** -0.5, out=update[:, -self._count :])
         inverse = self._inverse
         del self._inverse  # its memory becomes the answer's
-        syrk(-half, np.asfortranarray(update), half, inverse)
+        syrk(-half, update, half, inverse)
         return inverse.T
 
     def leave_one_out_cotangent(self) -> Float[np.ndarray, "N N"]:

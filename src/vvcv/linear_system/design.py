@@ -18,6 +18,10 @@ from ..data import rounded
 from ..kernels import Side
 from ..stein import Gram, Ridge, polynomial_features
 
+#: Rows that each task keeps of a sample that is thinned: a share of the whole like every other task, but no fewer than
+#: tell its noise from its variance, and all where it has no more than the second, however many others have.
+FEW, MANY = 8, 20
+
 
 @dataclass(frozen=True, eq=False)
 class Design:
@@ -74,10 +78,14 @@ class Design:
         return self.ridge
 
     @cached_property
+    def counts(self) -> Int[np.ndarray, " T"]:
+        """Rows of each task."""
+        return np.bincount(self.side.task, minlength=self.tasks)
+
+    @cached_property
     def noise_weight(self) -> Float[np.ndarray, " N"]:
         """By how much each row multiplies its task's noise variance: mean multiplicity over its own."""
-        counts = np.bincount(self.side.task, minlength=self.tasks)
-        mean = np.bincount(self.side.task, weights=self.multiplicity, minlength=self.tasks) / counts
+        mean = np.bincount(self.side.task, weights=self.multiplicity, minlength=self.tasks) / self.counts
         return mean[self.side.task] / self.multiplicity
 
     @cached_property
@@ -108,10 +116,10 @@ class Design:
         """At most about `most` rows, evenly spread over each task, for choosing hyperparameters of large samples."""
         if self.size <= most:
             return self
-        kept = []
+        kept, fewest = [], min(MANY, max(most // self.tasks, FEW))
         for task in range(self.tasks):
             rows = self.rows(task)
-            count = max(min(rows.size, 20), round(most * rows.size / self.size))
+            count = max(min(rows.size, fewest), round(most * rows.size / self.size))
             # Rows are sorted by their first coordinate: a fixed shuffle, not every k-th row, represents all axes.
             kept.append(np.sort(np.random.default_rng(0).permutation(rows)[:count]))
         rows = np.concatenate(kept)

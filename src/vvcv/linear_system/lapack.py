@@ -60,13 +60,21 @@ def syrk(factor: float, update: Matrix, times: float, lower: Matrix) -> None:
     _SYRK(b"L", b"N", rows, columns, doubles[0], a, lead_a, doubles[1], c, lead)
 
 
-def _place(matrix: Matrix) -> tuple[ctypes.c_int, Any, ctypes.c_int]:
+def _place(matrix: Matrix) -> tuple[ctypes.c_int, ctypes.c_void_p, ctypes.c_int]:
     """Number of rows, address, and distance of columns."""
-    if matrix.dtype != np.float64 or (matrix.strides[0] != 8 and len(matrix) > 1):
+    rows, columns = matrix.shape
+    down, right = matrix.strides
+    if matrix.dtype != np.float64 or (down != 8 and rows > 1):
         raise ValueError("LAPACK works in place on column-major arrays of float64 only.")
-    rows = len(matrix)
-    lead = matrix.strides[1] // 8 if matrix.shape[1] > 1 else max(rows, 1)
-    return ctypes.c_int(rows), ctypes.c_void_p(matrix.ctypes.data), ctypes.c_int(lead)
+    lead = right // 8 if columns > 1 else max(rows, 1)
+    return ctypes.c_int(rows), ctypes.c_void_p(_address(matrix)), ctypes.c_int(lead)
+
+
+def _address(matrix: Matrix) -> int:
+    if matrix.flags.f_contiguous and matrix.size:  # a third of the time
+        columns: Any = matrix.T
+        return ctypes.addressof(ctypes.c_char.from_buffer(columns))
+    return matrix.ctypes.data
 
 
 def _routine(module: Any, name: str, form: str) -> Any:

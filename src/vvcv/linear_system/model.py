@@ -6,6 +6,7 @@ factorisation safe whatever the scale: W_ii = K_ii + r_t mean_t(diag K) / weight
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import equinox as eqx
@@ -15,8 +16,10 @@ from jaxtyping import Array, Float
 
 from ..kernels.base import positive
 from ..runtime.device import device_for
+from ..runtime.precision import without_warnings
 from ..stein import SteinKernel, SteinSum
 from ..stein.host_gram import twice_above
+from ..stein.host_pairs import on_diagonal
 from . import device as home
 from .dense import DenseSystem
 from .design import Design
@@ -50,7 +53,7 @@ def solve(model: Model, design: Design) -> System:
     if model.log_parts.size:
         design.rows_of_ridge.add_to(covariance, np.exp(model.log_parts))
     noise = _noise(model, design, np.diagonal(covariance))
-    diagonal_of(covariance)[:] += noise
+    on_diagonal(covariance)[:] += noise
     return DenseSystem(covariance, design.columns, design.values)
 
 
@@ -65,45 +68,61 @@ def solve_matrix(
 
 
 def criterion_and_gradient(model: Model, design: Design, criterion: Criterion = "reml") -> tuple[float, Model]:
-    """Minus the restricted or leave-one-out likelihood, and its derivative in every parameter of the model.
+    """Minus the restricted or leave-one-out likelihood, and its derivative in every parameter of the model."""
+    leaves, structure = jax.tree.flatten(model)
+    value, gradient, _ = Evaluation(model, design, criterion)(leaves)
+    return value, jax.tree.unflatten(structure, gradient)
 
-    One factorisation and one inverse: dL/dW is known in closed form, and pulled back through the Gram matrix.
+
+class Evaluation:
+    """A criterion and its gradient for models of one form on one design, as leaves: what stays the same is made once.
+
+    One factorisation and one inverse: dL/dW is known in closed form, and pulled back through the Gram matrix. All of it
+    happens in memory that the next evaluation uses again.
+
+    With `scaled`, of all multiples of a model the likeliest stands for it: what it is to be multiplied by comes third.
     """
-    device = device_for(design.size)
-    if device is not None:
-        return home.criterion_and_gradient(model, design, criterion, device)
-    covariance, pull = design.gram.with_pullback(model.kernel)
-    variances = np.exp(model.log_parts)
-    parts = design.rows_of_ridge.matrices.reshape(variances.size, -1) if variances.size else np.zeros((0, 0))
-    if variances.size:
-        covariance += (variances @ parts).reshape(covariance.shape)
-    diagonal = np.diagonal(covariance).copy()
-    noise = _noise(model, design, diagonal)
-    diagonal_of(covariance)[:] += noise
-    system = DenseSystem(covariance, design.columns, design.values)
-    del covariance
-    if criterion == "reml":
-        value, cotangent = system.restricted_likelihood(), system.restricted_likelihood_cotangent()
-    else:
-        value, cotangent = system.leave_one_out_likelihood(), system.leave_one_out_cotangent()
-    slope = np.diagonal(cotangent) * noise
-    by_task = np.bincount(design.side.task, weights=slope, minlength=design.tasks)
-    # The noise follows the kernel's own diagonal, so its slope flows back into the diagonal too.
-    totals = np.bincount(design.side.task, weights=diagonal, minlength=design.tasks)
-    diagonal_of(cotangent)[:] += (by_task / totals)[design.side.task]
-    gradient = pull(cotangent)
-    by_part = variances * (parts @ twice_above(cotangent).ravel()) if variances.size else variances
-    leaves = [*jax.tree.leaves(gradient), by_task, by_part]
-    return value, jax.tree.unflatten(jax.tree.structure(model), leaves)
 
+    def __init__(self, model: Model, design: Design, criterion: Criterion = "reml", scaled: bool = False) -> None:
+        self._structure, self._design, self._criterion = jax.tree.structure(model), design, criterion
+        self._scaled = scaled and criterion == "reml"
+        self.size, self._device = design.size, device_for(design.size)
+        if self._device is not None:
+            return
+        self._gram, count = design.gram.form(model.kernel), model.log_parts.size
+        self._parts = design.rows_of_ridge.matrices.reshape(count, -1) if count else None
 
-def diagonal_of(matrix: Float[np.ndarray, "N N"]) -> Float[np.ndarray, " N"]:
-    """The diagonal, writable."""
-    return np.einsum("ii->i", matrix)
+    @without_warnings()
+    def __call__(self, leaves: Sequence[np.ndarray]) -> tuple[float, list[np.ndarray], float]:
+        design, task, tasks = self._design, self._design.side.task, self._design.tasks
+        if self._device is not None:
+            model = jax.tree.unflatten(self._structure, leaves)
+            value, gradient = home.criterion_and_gradient(model, design, self._criterion, self._device)
+            return value, jax.tree.leaves(gradient), 1.0
+        *kernel, log_noise, log_parts = leaves
+        covariance, variances = self._gram.at(kernel), np.exp(log_parts)
+        if self._parts is not None:
+            covariance += (variances @ self._parts).reshape(covariance.shape)
+        diagonal = covariance.diagonal().copy()
+        totals = np.bincount(task, weights=diagonal, minlength=tasks)
+        noise = (np.exp(log_noise) * totals / design.counts)[task] * design.noise_weight
+        on_diagonal(covariance)[:] += noise
+        value, cotangent, scale = self._criterion_of(DenseSystem(covariance, design.columns, design.values))
+        by_task = np.bincount(task, weights=cotangent.diagonal() * noise, minlength=tasks)
+        # The noise follows the kernel's own diagonal, so its slope flows back into the diagonal too.
+        on_diagonal(cotangent)[:] += (by_task / totals)[task]
+        weights = twice_above(cotangent)
+        by_part = variances if self._parts is None else variances * (self._parts @ weights.reshape(-1))
+        return value, [*self._gram.pull(weights), by_task, by_part], scale
+
+    def _criterion_of(self, system: DenseSystem) -> tuple[float, Float[np.ndarray, "N N"], float]:
+        if self._criterion == "loo":
+            return system.leave_one_out_likelihood(), system.leave_one_out_cotangent(), 1.0
+        scale = system.best_scale if self._scaled else 1.0
+        return system.restricted_likelihood(scale), system.restricted_likelihood_cotangent(scale), scale
 
 
 def _noise(model: Model, design: Design, diagonal: Float[np.ndarray, " N"]) -> Float[np.ndarray, " N"]:
     task = design.side.task
-    counts = np.bincount(task, minlength=design.tasks)
-    mean = np.bincount(task, weights=diagonal, minlength=design.tasks) / counts
+    mean = np.bincount(task, weights=diagonal, minlength=design.tasks) / design.counts
     return (np.exp(model.log_noise) * mean)[task] * design.noise_weight

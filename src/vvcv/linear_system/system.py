@@ -38,8 +38,9 @@ class System(ABC):
         self.values = values
         q = columns.shape[1]
         whitened, target = solved[:, :q], solved[:, q:]
-        self._normal = cholesky(np.asfortranarray(columns.T @ whitened), "normal matrix of the columns")
-        coefficients, _ = dpotrs(self._normal, columns.T @ target, lower=1)
+        products = columns.T @ solved
+        self._normal = cholesky(np.array(products[:, :q], order="F"), "normal matrix of the columns")
+        coefficients, _ = dpotrs(self._normal, products[:, q:], lower=1)
         weights = target - whitened @ coefficients
         self.coefficients = coefficients if values.ndim == 2 else coefficients[:, 0]
         self.weights = weights if values.ndim == 2 else weights[:, 0]
@@ -56,11 +57,29 @@ class System(ABC):
         """How each coefficient depends on each value: (A' W^-1 A)^-1 A' W^-1."""
         return dtrtrs(self._normal, self._reducer.T, lower=1, trans=1)[0]
 
-    def restricted_likelihood(self) -> float:
-        """Minus the log restricted likelihood, (y'Py + log|W| + log|A'W^-1 A|) / 2, without its constant."""
-        normal = 2 * float(np.sum(np.log(np.diag(self._normal))))
-        quadratic = float(np.sum(self.values * self.weights))
-        return 0.5 * (quadratic + self._count * (self._log_determinant + normal))
+    def restricted_likelihood(self, scale: float = 1.0) -> float:
+        """Minus the log restricted likelihood of scale times W, without its constant.
+
+        (y'Py / scale + log|W| + log|A'W^-1 A| + (N - q) log scale) / 2
+        """
+        size = self._log_determinant + log_determinant(self._normal) + self._freedom * np.log(scale)
+        return 0.5 * (self._quadratic / scale + self._count * size)
+
+    @property
+    def best_scale(self) -> float:
+        """The scale with which it is the largest: y'Py / (N - q)."""
+        scale = self._quadratic / (self._count * max(self._freedom, 1))
+        if not 0 < scale < np.inf:
+            raise LinAlgError("Values that the columns leave nothing of have no scale.")
+        return scale
+
+    @property
+    def _freedom(self) -> int:
+        return len(self.values) - len(self._normal)
+
+    @property
+    def _quadratic(self) -> float:
+        return float(np.vdot(self.values, self.weights))
 
     def leave_one_out(self) -> tuple[Float[np.ndarray, " N *m"], Float[np.ndarray, " N *m"]]:
         """Residual and variance of each value predicted from all others: P y / diag P and 1 / diag P."""
@@ -96,6 +115,11 @@ class System(ABC):
         whole = self._inverse_diagonal()
         # A row that no other row predicts has none left but rounding errors of either sign.
         return np.maximum(whole - np.sum(self._reducer**2, axis=1), ROUNDING * whole)
+
+
+def log_determinant(factor: Float[np.ndarray, "k k"]) -> float:
+    """Of the matrix whose Cholesky factor this is."""
+    return 2 * float(np.log(factor.diagonal()).sum())
 
 
 def cholesky(matrix: Float[np.ndarray, "k k"], what: str) -> Float[np.ndarray, "k k"]:

@@ -7,8 +7,8 @@ and small matrices of the usual kernels need none (`host_gram`).
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cached_property
+from collections.abc import Callable, Sequence
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import jax
@@ -18,8 +18,8 @@ from jaxtyping import Float
 from ..kernels import Coregionalization, Side
 from ..runtime.precision import float64, without_warnings
 from . import compiled_gram, host_gram
-from .host_gram import twice_above
-from .host_strips import Rows
+from .host_gram import HostMatrix, once_above, twice_above
+from .host_pairs import Rows
 from .kernel import SteinKernel, SteinSum, with_kernel
 
 Pull = Callable[[np.ndarray], list[np.ndarray]]
@@ -55,7 +55,6 @@ def diagonal(kernel: SteinKernel | SteinSum, side: Side) -> Float[np.ndarray, " 
     return np.asarray(compiled_gram.diagonal(kernel, compiled_gram.padded(side)))[: len(side.task)]
 
 
-@float64
 def task_matrix(coregionalization: Coregionalization) -> Float[np.ndarray, "T T"]:
     """B of any form as an array on the host.
 
@@ -64,8 +63,7 @@ def task_matrix(coregionalization: Coregionalization) -> Float[np.ndarray, "T T"
     array([[4., 0.],
            [0., 9.]])
     """
-    on_host = type(coregionalization).on_host(coregionalization)
-    return np.asarray(compiled_gram.matrix(coregionalization)) if on_host is None else on_host[0]
+    return host_gram.task_matrix_and_pull(coregionalization)[0]
 
 
 class Gram:
@@ -79,7 +77,8 @@ class Gram:
 
     def upper(self, kernel: SteinKernel | SteinSum) -> Float[np.ndarray, "N N"]:
         """The matrix on and above its diagonal (row-major, writable); what lies below is not meaningful."""
-        return self.with_pullback(kernel)[0]
+        with without_warnings():
+            return self.form(kernel, gradient=False).at(jax.tree.leaves(kernel))
 
     def diagonal(self, kernel: SteinKernel | SteinSum) -> Float[np.ndarray, " N"]:
         """The diagonal alone: of a small matrix by forming it, where that is quicker than compiling."""
@@ -88,24 +87,64 @@ class Gram:
         _check_tasks(kernel, self.side)
         return diagonal(kernel, self.side)
 
-    @float64
-    @without_warnings()
     def with_pullback(self, kernel):
         """The upper matrix and the map from a symmetric cotangent (upper triangle read) to the kernel's gradient."""
+        form, (leaves, structure) = self.form(kernel), jax.tree.flatten(kernel)
+
+        @without_warnings()
+        def pull(cotangent: Float[np.ndarray, "N N"]):
+            return jax.tree.unflatten(structure, form.pull(twice_above(np.array(cotangent, order="C"))))
+
+        with without_warnings():
+            return form.at(leaves), pull
+
+    def form(self, kernel: SteinKernel | SteinSum, gradient: bool = True) -> HostMatrix | CompiledMatrix:
+        """The matrix for any parameters of this kernel, and its gradient."""
         _check_tasks(kernel, self.side)
-        result, pulls = None, []
-        for term in kernel.terms:
+        if host_gram.serves(kernel, self.size):
+            return HostMatrix(kernel, self.side, self.tasks, partial(self.rows, form=Rows), gradient)
+        return CompiledMatrix(kernel, self)
+
+    @cached_property
+    def tasks(self) -> dict[int, slice]:
+        """The rows of each task that has any."""
+        tasks, starts, counts = np.unique(self.side.task, return_index=True, return_counts=True)
+        return {int(t): slice(int(i), int(i + n)) for t, i, n in zip(tasks, starts, counts, strict=True)}
+
+    @cached_property
+    def _parts(self) -> dict[tuple, Any]:
+        return {}
+
+    def rows(self, window: slice, form: Callable[[Side], Any]) -> Any:
+        """Some of the rows as a way to evaluate kernels wants them, made once."""
+        key = (window.start, window.stop, form)
+        if key not in self._parts:
+            self._parts[key] = form(Side(*(a[window] for a in self.side)))
+        return self._parts[key]
+
+
+class CompiledMatrix:
+    """The Gram matrix of one kernel's form for any of its parameters, by compiled code."""
+
+    def __init__(self, kernel: SteinKernel | SteinSum, gram: Gram) -> None:
+        self._structure, self._gram, self.size, self._tasks = jax.tree.structure(kernel), gram, gram.size, gram.tasks
+
+    @float64
+    def at(self, leaves: Sequence[np.ndarray]) -> Float[np.ndarray, "N N"]:
+        """The matrix on and above its diagonal (row-major, writable)."""
+        result: Any = None
+        self._pulls: list[Pull] = []
+        for term in jax.tree.unflatten(self._structure, leaves).terms:
             add = self._add_scalar if term.kernel.task_form is None else self._add_separable
             result, pull = add(result, term)
-            pulls.append(pull)
+            self._pulls.append(pull)
+        return result
 
-        @float64
-        @without_warnings()
-        def pull_all(cotangent: Float[np.ndarray, "N N"]):
-            leaves = [leaf for pull in pulls for leaf in pull(cotangent)]
-            return jax.tree.unflatten(jax.tree.structure(kernel), leaves)
-
-        return result, pull_all
+    @float64
+    def pull(self, weights: Float[np.ndarray, "N N"]) -> list[np.ndarray]:
+        """The gradient's leaves at the parameters last given, of a sum of weights times entries, which are used up."""
+        cotangent = once_above(weights)
+        return [leaf for pull in self._pulls for leaf in pull(cotangent)]
 
     def _add_scalar(self, result: np.ndarray | None, term: SteinKernel) -> tuple[np.ndarray, Pull]:
         """Add a kernel that is the same for every task, or one task's own, which only its rows have."""
@@ -122,11 +161,7 @@ class Gram:
     def _add_separable(self, result: np.ndarray | None, term: SteinKernel) -> tuple[np.ndarray, Pull]:
         """Add B_tt' k_0, piece by piece."""
         block, pull_scalar = self._scalar_block(with_kernel(term, term.kernel.scalar), slice(0, self.size))
-        form = term.kernel.task_form
-        b, pull_b = type(form).on_host(form) or _compiled(form)  # a method bound to a module takes 50 us to make
-        if len(block) == 1:
-            whole, pull_whole = self._whole(block[0][: self.size, : self.size], b, pull_b, pull_scalar)
-            return (whole if result is None else np.add(result, whole, out=result)), pull_whole
+        b, pull_b = host_gram.task_matrix_and_pull(term.kernel.task_form)
         result = compiled_gram.aligned_zeros(self.size) if result is None else result
         pieces = _pieces(self._tasks, _windows(block, self.size))
         _add_tiles(result, block, pieces, b)
@@ -139,47 +174,10 @@ class Gram:
 
         return result, pull
 
-    def _whole(self, block: np.ndarray, b: np.ndarray, pull_b: Pull, pull_scalar: Pull) -> tuple[np.ndarray, Pull]:
-        """B_tt' k_0 where k_0 is in one piece, however many tasks there are."""
-        present, starts = list(self._tasks), [rows.start for rows in self._tasks.values()]
-        counts = [rows.stop - rows.start for rows in self._tasks.values()]
-        between = b[np.ix_(present, present)]
-        expanded = np.repeat(np.repeat(between, counts, axis=0), counts, axis=1)
-
-        def pull(cotangent: np.ndarray) -> list[np.ndarray]:
-            product = twice_above(cotangent)
-            product *= block
-            sums = np.add.reduceat(np.add.reduceat(product, starts, axis=0), starts, axis=1)
-            slope = np.zeros_like(b)
-            # Between two tasks a pair above stands for B_tu and for B_ut; within one it stands for two of B_tt.
-            slope[np.ix_(present, present)] = 0.5 * (sums + sums.T)
-            return [*pull_b(slope), *pull_scalar(cotangent * expanded)]
-
-        return block * expanded, pull
-
     def _scalar_block(self, scalar: SteinKernel, window: slice) -> tuple[np.ndarray, Pull]:
         """Tiles of a scalar kernel on some of the rows, and the map from a cotangent to its gradient's leaves."""
-        if host_gram.serves(scalar, window.stop - window.start):
-            block, pull = host_gram.block_and_pullback(scalar, self._rows(window, Rows))
-            return block[None], pull
-        part = self._rows(window, compiled_gram.padded)
+        part = self._gram.rows(window, compiled_gram.padded)
         return compiled_gram.upper(scalar, part), lambda cotangent: compiled_gram.pull(scalar, part, cotangent)
-
-    @cached_property
-    def _tasks(self) -> dict[int, slice]:
-        tasks, starts, counts = np.unique(self.side.task, return_index=True, return_counts=True)
-        return {int(t): slice(int(i), int(i + n)) for t, i, n in zip(tasks, starts, counts, strict=True)}
-
-    @cached_property
-    def _parts(self) -> dict[tuple, Any]:
-        return {}
-
-    def _rows(self, window: slice, form: Callable[[Side], Any]) -> Any:
-        """Some of the rows as a way to evaluate kernels wants them, made once."""
-        key = (window.start, window.stop, form)
-        if key not in self._parts:
-            self._parts[key] = form(Side(*(a[window] for a in self.side)))
-        return self._parts[key]
 
 
 @float64
@@ -187,7 +185,7 @@ def _between(kernel: SteinKernel | SteinSum, left: Side, right: Side) -> Float[n
     _check_tasks(kernel, left)
     _check_tasks(kernel, right)
     n, m = len(left.task), len(right.task)
-    if all(host_gram.serves(with_kernel(term, term.kernel.scalar), n + m) for term in kernel.terms):
+    if host_gram.serves(kernel, n + m):
         return np.sum([_between_on_host(term, left, right) for term in kernel.terms], axis=0)
     return np.array(compiled_gram.rectangle(kernel, compiled_gram.padded(left), compiled_gram.padded(right)))[:n, :m]
 
@@ -195,9 +193,9 @@ def _between(kernel: SteinKernel | SteinSum, left: Side, right: Side) -> Float[n
 @without_warnings()
 def _between_on_host(term: SteinKernel, left: Side, right: Side) -> Float[np.ndarray, "n m"]:
     """The corner of the matrix of both sides together."""
-    n = len(left.task)
-    rows = Rows(Side(*(np.concatenate([np.asarray(a), np.asarray(b)]) for a, b in zip(left, right, strict=True))))
-    block = host_gram.block_and_pullback(with_kernel(term, term.kernel.scalar), rows)[0][:n, n:]
+    n, scalar = len(left.task), with_kernel(term, term.kernel.scalar)
+    both = Side(*(np.concatenate([np.asarray(a), np.asarray(b)]) for a, b in zip(left, right, strict=True)))
+    block = HostMatrix(scalar, both, {}, gradient=False).at(jax.tree.leaves(scalar))[:n, n:]
     form, only = term.kernel.task_form, term.kernel.only_task
     if form is not None:
         block = block * task_matrix(form)[np.ix_(left.task, right.task)]
@@ -275,12 +273,3 @@ def _task_sums(
         else:
             sums[piece.tasks] += (2 if piece.tasks[0] == piece.tasks[1] else 1) * np.einsum("ij,ij->", weights, part)
     return sums + np.triu(sums, 1).T
-
-
-def _compiled(coregionalization: Coregionalization) -> tuple[np.ndarray, Callable[[np.ndarray], list[np.ndarray]]]:
-    """B of any form, and the map from dL/dB to the gradient's leaves, by automatic differentiation."""
-
-    def pull(slope: np.ndarray) -> list[np.ndarray]:
-        return [np.asarray(leaf) for leaf in jax.tree.leaves(compiled_gram.pull_matrix(coregionalization, slope))]
-
-    return np.asarray(compiled_gram.matrix(coregionalization)), pull

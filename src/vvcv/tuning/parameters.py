@@ -6,7 +6,7 @@ free numbers to leaves changes.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import jax
@@ -33,6 +33,10 @@ BOUNDS: dict[str, tuple[float, float]] = {
 }
 
 
+#: Leaves that multiply a covariance, all together: with them a model is as large as its values are.
+SCALES = ("log_axes", "log_parts")
+
+
 class Parameters:
     """A two-way map between a model and the vector of its free parameters.
 
@@ -46,10 +50,16 @@ class Parameters:
     def __init__(self, model: Model, tied: Collection[str] = (), noise_floor: float = 1e-13) -> None:
         with_path, self._tree = jax.tree_util.tree_flatten_with_path(model)
         self.names = [_field_name(path) for path, _ in with_path]
-        self._shapes = [np.shape(leaf) for _, leaf in with_path]
-        sizes = [int(np.prod(shape)) for shape in self._shapes]
-        self._splits = np.cumsum(sizes)[:-1]
+        shapes = [np.shape(leaf) for _, leaf in with_path]
+        sizes = [int(np.prod(shape)) for shape in shapes]
+        ends = np.cumsum(sizes)
+        self._pieces = [(slice(end - size, end), shape) for end, size, shape in zip(ends, sizes, shapes, strict=True)]
         self._index = _tie(self.names, sizes, tied)
+        #: How many numbers are free.
+        self.count = int(self._index.max(initial=-1)) + 1
+        multiplies = np.repeat([name in SCALES for name in self.names], sizes)
+        self._multiplies = np.zeros(self.count, dtype=bool)
+        self._multiplies[self._index] = multiplies
         bounds = {**BOUNDS, "log_noise": (np.log(noise_floor), 2.0)}
         per_entry = [
             bounds.get(name, (-50.0, 50.0)) for name, size in zip(self.names, sizes, strict=True) for _ in range(size)
@@ -57,30 +67,33 @@ class Parameters:
         self.bounds = np.zeros((self.count, 2))
         self.bounds[self._index] = np.array(per_entry).reshape(-1, 2)
 
-    @property
-    def count(self) -> int:
-        """How many numbers are free."""
-        return int(self._index.max()) + 1 if self._index.size else 0
-
     def free(self, model: Any) -> Float[np.ndarray, " p"]:
         """The free vector of a model; tied entries are averaged."""
-        entries = _ravel(model)
         counts = np.bincount(self._index, minlength=self.count)
-        return np.bincount(self._index, weights=entries, minlength=self.count) / counts
+        return self.gradient(model) / counts
 
     def gradient(self, model: Any) -> Float[np.ndarray, " p"]:
         """The gradient in the free vector, from a gradient in the shape of the model; tied entries add up."""
-        return np.bincount(self._index, weights=_ravel(model), minlength=self.count)
+        return self.slope(jax.tree.leaves(model))
+
+    def slope(self, leaves: Sequence[Any]) -> Float[np.ndarray, " p"]:
+        """The same from its leaves."""
+        entries = np.concatenate([np.reshape(leaf, -1) for leaf in leaves])
+        return np.bincount(self._index, weights=entries, minlength=self.count)
 
     def model(self, free: Float[np.ndarray, " p"]) -> Model:
         """The model that a free vector stands for."""
-        parts = np.split(np.asarray(free, dtype=float)[self._index], self._splits)
-        leaves = [part.reshape(shape) for part, shape in zip(parts, self._shapes, strict=True)]
-        return jax.tree.unflatten(self._tree, leaves)
+        return jax.tree.unflatten(self._tree, self.leaves(free))
 
+    def multiplied(self, free: Float[np.ndarray, " p"], factor: float) -> Model:
+        """The model times a factor: weights of its axes, and variances of its parts, as far as bounds allow."""
+        entries = np.where(self._multiplies, np.log(factor), 0.0) + free
+        return self.model(np.clip(entries, *self.bounds.T))
 
-def _ravel(model: Any) -> Float[np.ndarray, " P"]:
-    return np.concatenate([np.ravel(np.asarray(leaf, dtype=float)) for leaf in jax.tree.leaves(model)])
+    def leaves(self, free: Float[np.ndarray, " p"]) -> list[np.ndarray]:
+        """Its leaves alone."""
+        entries = np.asarray(free, dtype=float)[self._index]
+        return [entries[piece].reshape(shape) for piece, shape in self._pieces]
 
 
 def _tie(names: list[str], sizes: list[int], tied: Collection[str]) -> Int[np.ndarray, " P"]:

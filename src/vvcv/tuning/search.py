@@ -20,13 +20,13 @@ from ..data import CoordinateSystem
 from ..kernels import Kernel
 from ..linear_system.design import Design
 from ..linear_system.mean_errors import Errors
-from ..linear_system.model import Criterion, Model, criterion_and_gradient, solve
+from ..linear_system.model import Criterion, Evaluation, Model, solve
 from ..runtime.threads import one_thread
 from .attempts import those_that_work
 from .interrupt import stop_requested
 from .parameters import Parameters
 from .starts import CANDIDATES, change_family, with_parts, without_noise
-from .tune import Tuned, tune
+from .tune import Tuned, tune_leaves
 
 #: Ties of the levels: all dimensions alike, each with its own weight, each with its own weight and lengthscale.
 LEVELS: tuple[frozenset[str], ...] = (
@@ -52,10 +52,11 @@ FIRST_LOOK, FROM_NEIGHBOUR = 20, 25
 
 #: Evaluations of all who race and, after them, of the best; for each axis's weight and lengthscale, another family,
 #: polynomial parts, more rows: on `benchmarks/trust` half the time of longer ones, errors 3 to 7 % larger.
-RACE, FAMILY_RACE, PARTS_RACE, ROWS_RACE = (40, 40), (12, 20), (20, 30), (12, 4)
+RACE, FAMILY_RACE, PARTS_RACE, ROWS_RACE = (40, 40), (15, 20), (20, 30), (14, 7)
 
-#: Rows that evaluations are counted for: on fewer they cost less, and a search may take up to three times as many.
-COUNTED_ROWS = 100
+#: Rows that evaluations are counted for, and how many times the number stated a search takes at least and at most: on
+#: fewer rows they cost less. (At most twice as many makes errors of the borehole at 10 to 20 runs 10 to 50 % larger.)
+COUNTED_ROWS, SHORTEST, LONGEST = 100, 0.6, 3.0
 
 #: First looks that are followed: the best look may lead to the worse optimum, so the second goes on too.
 MOST_FOLLOWED = 2
@@ -188,12 +189,10 @@ def refit(
 ) -> Found:
     """Tune `start` on a design, tied as another model was or at another level, and judge it."""
     level = found.level if level is None else level
-    objective, tied, floor = _objective(design, criterion), LEVELS[level], noise_floor(design)
-    max_evaluations = _affordable(max_evaluations, design)
     try:
-        tuned = tune(objective, start, tied, max_evaluations, floor)
+        tuned = _tuned(design, start, criterion, level, max_evaluations)
     except LinAlgError:  # a neighbour's noise may be too little here
-        tuned = tune(objective, without_noise(start), tied, max_evaluations, floor)
+        tuned = _tuned(design, without_noise(start), criterion, level, max_evaluations)
     return judged(replace(found, tuned=tuned, family=family or found.family, level=level), design)
 
 
@@ -277,7 +276,7 @@ def _looks(designs: Mapping[Any, Design], start: Start, family: str | Kernel, cr
 
 
 def _look(system: Any, design: Design, model: Model, family: str | Kernel, criterion: Criterion) -> Found:
-    tuned = tune(_objective(design, criterion), model, LEVELS[0], _affordable(FIRST_LOOK, design), noise_floor(design))
+    tuned = _tuned(design, model, criterion, 0, FIRST_LOOK)
     return judged(Found(tuned, np.inf, system, family, 0), design)
 
 
@@ -288,12 +287,13 @@ def _richest_level(model: Model, design: Design) -> int:
 
 
 def _affordable(evaluations: int, design: Design) -> int:
-    """As many evaluations on these rows as cost what so many would on COUNTED_ROWS, but no fewer."""
-    return round(evaluations * min(max(COUNTED_ROWS / design.size, 1.0), 3.0))
+    """About as many evaluations on these rows as cost what so many would on COUNTED_ROWS."""
+    return round(evaluations * min(max(COUNTED_ROWS / design.size, SHORTEST), LONGEST))
 
 
-def _objective(design: Design, criterion: Criterion):
-    return lambda model: criterion_and_gradient(model, design, criterion)
+def _tuned(design: Design, start: Model, criterion: Criterion, level: int, max_evaluations: int) -> Tuned:
+    evaluation, most = Evaluation(start, design, criterion, scaled=True), _affordable(max_evaluations, design)
+    return tune_leaves(evaluation, start, LEVELS[level], most, noise_floor(design))
 
 
 def _merit(found: Found) -> float:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection
 from contextlib import suppress
 from typing import NamedTuple
 
+import jax
 import numpy as np
 from scipy.linalg import LinAlgError
 from scipy.optimize import minimize
@@ -23,6 +24,7 @@ INFEASIBLE = 1e15
 GAIN = 3e-6
 
 Objective = Callable[[Model], tuple[float, Model]]
+OfLeaves = Callable[[list[np.ndarray]], tuple[float, list[np.ndarray], float]]
 
 
 class Tuned(NamedTuple):
@@ -41,6 +43,26 @@ def tune(
     noise_floor: float = 1e-13,
 ) -> Tuned:
     """Minimise `objective(model) -> (value, gradient)` over the free parameters of `start`."""
+    structure = jax.tree.structure(start)
+
+    def of_leaves(leaves: list[np.ndarray]) -> tuple[float, list[np.ndarray], float]:
+        value, gradient = objective(jax.tree.unflatten(structure, leaves))
+        return value, jax.tree.leaves(gradient), 1.0
+
+    return tune_leaves(of_leaves, start, tied, max_evaluations, noise_floor)
+
+
+def tune_leaves(
+    objective: OfLeaves,
+    start: Model,
+    tied: Collection[str] = (),
+    max_evaluations: int = 150,
+    noise_floor: float = 1e-13,
+) -> Tuned:
+    """The same for an objective of a model's leaves, such as `Evaluation`, which spares making models of them.
+
+    It also says by what the model is to be multiplied.
+    """
     parameters = Parameters(start, tied, noise_floor)
     best = _Best()
 
@@ -49,13 +71,13 @@ def tune(
             raise _StoppedError
         tick()
         try:
-            value, gradient = objective(parameters.model(free))
+            value, gradient, factor = objective(parameters.leaves(free))
         except LinAlgError:
             return INFEASIBLE, np.zeros_like(free)
-        slope = parameters.gradient(gradient)
+        slope = parameters.slope(gradient)
         if not (np.isfinite(value) and np.isfinite(slope).all()):
             return INFEASIBLE, np.zeros_like(free)
-        best.offer(value, free)
+        best.offer(value, free, factor)
         return value, slope
 
     low, high = parameters.bounds.T
@@ -71,7 +93,7 @@ def tune(
         )
     if best.free is None:
         raise LinAlgError("The covariance could not be factorised anywhere near the starting values.")
-    return Tuned(parameters.model(best.free), best.value, parameters.count)
+    return Tuned(parameters.multiplied(best.free, best.factor), best.value, parameters.count)
 
 
 class _StoppedError(Exception):
@@ -84,10 +106,11 @@ class _Best:
     def __init__(self) -> None:
         self.value = np.inf
         self.free: np.ndarray | None = None
+        self.factor = 1.0
 
-    def offer(self, value: float, free: np.ndarray) -> None:
+    def offer(self, value: float, free: np.ndarray, factor: float) -> None:
         if value < self.value:
-            self.value, self.free = value, free.copy()
+            self.value, self.free, self.factor = value, free.copy(), factor
 
 
-__all__ = ["Criterion", "Objective", "Tuned", "tune"]
+__all__ = ["Criterion", "Objective", "Tuned", "tune", "tune_leaves"]
