@@ -77,10 +77,8 @@ def _describe(
 
 def _largest(series: Float[np.ndarray, "n k"]) -> tuple[int, int, float, float]:
     """Lag, column, autocorrelation and z-value of the strongest dependence among columns that have an order."""
-    from scipy.stats import rankdata  # takes a third of a second
-
     n = len(series)
-    ranks = rankdata(series, axis=0)
+    ranks = np.column_stack([_ranks(column) for column in series.T])
     ranks -= ranks.mean(axis=0)
     lags = np.arange(1, min(LARGEST_LAG, n // 4) + 1)
     covariance, _ = autocovariances(ranks, (1, len(ranks)))
@@ -91,6 +89,16 @@ def _largest(series: Float[np.ndarray, "n k"]) -> tuple[int, int, float, float]:
     z = np.where(telling, (r + 1 / n) * n / np.sqrt(n - lags)[:, None], -np.inf)
     place, which = np.unravel_index(int(np.argmax(z)), z.shape)
     return int(lags[place]), int(which), float(r[place, which]), float(z[place, which])
+
+
+def _ranks(column: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
+    """Places in order, equal numbers sharing theirs, as `scipy.stats.rankdata`, whose import takes half a second.
+
+    >>> _ranks(np.array([5.0, 1.0, 5.0]))
+    array([2.5, 1. , 2.5])
+    """
+    _, place, counts = np.unique(column, return_inverse=True, return_counts=True)
+    return (np.cumsum(counts) - (counts - 1) / 2)[place]
 
 
 def _commonest(column: Float[np.ndarray, " n"]) -> int:
