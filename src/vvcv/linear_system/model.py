@@ -85,7 +85,8 @@ class Evaluation:
 
     def __init__(self, model: Model, design: Design, criterion: Criterion = "reml", scaled: bool = False) -> None:
         self._structure, self._design, self._criterion = jax.tree.structure(model), design, criterion
-        self._scaled = scaled and criterion == "reml"
+        # Of several integrands each has a scale of its own: the one that suits all best leads searches astray.
+        self._scaled = scaled and criterion == "reml" and design.values.ndim == 1
         self.size, self._device = design.size, device_for(design.size)
         if self._device is not None:
             return
