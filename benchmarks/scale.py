@@ -5,7 +5,8 @@
 Cases, each in processes of its own:
 
     zarr        estimates from zarr, chunk by chunk: seconds, processor seconds and peak memory for each number of rows
-    memory      the same rows from zarr and in memory: by what the answers differ
+    memory      the same rows from zarr and in memory: by what the answers differ, and polynomials of sums from those
+                by least squares of all rows at once
     inducing    inducing points against the exact kernel on a smooth problem with d = 4: errors and seconds
     million     a default estimate of 10^6 rows in memory, d = 10, T = 5
     coverage    95 % intervals of default estimates of samples of the same kind, how many hold the exact value
@@ -31,6 +32,10 @@ import numpy as np
 from scipy.special import digamma, gammaln, polygamma
 
 import vvcv
+from vvcv.candidates.kernel import Options
+from vvcv.data import Prepared
+from vvcv.estimation.ladder import Ladder
+from vvcv.estimation.streamed import Streamed
 from vvcv.large import inducing
 
 ONE_THREAD = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
@@ -132,7 +137,24 @@ def memory_case(rows: int, method: str) -> dict:
     return {
         "largest_relative_difference": float(np.max(difference / np.abs(in_memory["mean"]))),
         "in_standard_errors": float(np.max(difference / np.array(in_memory["std_error"]))),
+        "of_polynomials": from_least_squares(vvcv.Tasks.shared(*whole)),
     }
+
+
+def from_least_squares(tasks: vvcv.Tasks) -> dict[str, float]:
+    """The largest relative differences of polynomial fits from sums over blocks and from all rows at once."""
+    of_sums, of_rows = Streamed(tasks, Options()), Ladder(Prepared.of(tasks), Options())
+    pairs = [
+        (mine, theirs)
+        for of_task in zip(of_sums.candidates("zv"), of_rows.candidates("zv"), strict=True)
+        for mine in of_task[0]
+        for theirs in of_task[1]
+        if mine.description == theirs.description
+    ]
+    return {
+        name: max(abs(getattr(mine, name) / getattr(theirs, name) - 1) for mine, theirs in pairs)
+        for name in ("mean", "std_error", "freedom")
+    } | {"pairs": len(pairs)}
 
 
 def smooth(rows: int, seed: int) -> tuple[vvcv.Task, np.ndarray]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float, Int
 
-from ..data import Task, Tasks
+from ..data import Coordinates, Task, Tasks
 from .batches import Batching, BatchSums
 from .passes import sum_over
 from .rows import Block, Rows
@@ -24,12 +24,18 @@ PILOT_ROWS = 4096
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """Number, mean and centred squares of the values, and the largest in magnitude."""
+    """Number, mean and centred squares of some columns, and the largest in magnitude."""
 
     count: int
-    mean: Float[np.ndarray, " T"]
-    squares: Float[np.ndarray, " T"]
-    largest: Float[np.ndarray, " T"]
+    mean: Float[np.ndarray, " k"]
+    squares: Float[np.ndarray, " k"]
+    largest: Float[np.ndarray, " k"]
+
+    @classmethod
+    def of(cls, columns: Float[np.ndarray, "n k"]) -> Moments:
+        """Those of a block."""
+        mean = columns.mean(axis=0)
+        return cls(len(columns), mean, np.sum((columns - mean) ** 2, axis=0), np.abs(columns).max(axis=0))
 
     def __add__(self, other: Moments) -> Moments:
         count = self.count + other.count
@@ -44,9 +50,10 @@ class Moments:
 
 @dataclass(frozen=True, eq=False)
 class Look:
-    """What the first pass has seen."""
+    """What the first pass has seen: moments of the values and of the points, and some rows."""
 
     moments: Moments
+    places: Moments
     batches: BatchSums | None
     index: Int[np.ndarray, " p"]
     rows: Float[np.ndarray, "p 2d+T"]
@@ -54,13 +61,19 @@ class Look:
     def __add__(self, other: Look) -> Look:
         batches = None if self.batches is None or other.batches is None else self.batches + other.batches
         index = np.concatenate([self.index, other.index])
-        return Look(self.moments + other.moments, batches, index, np.concatenate([self.rows, other.rows]))
+        rows = np.concatenate([self.rows, other.rows])
+        return Look(self.moments + other.moments, self.places + other.places, batches, index, rows)
 
     def pilot(self, rows: Rows) -> Tasks:
         """The rows that were drawn, in the order of the sample, as tasks in memory."""
         drawn, d = self.rows[np.argsort(self.index)], rows.dimension
         points, scores, values = drawn[:, :d], drawn[:, d : 2 * d], drawn[:, 2 * d :]
         return Tasks([Task(points, scores, values[:, t], name) for t, name in enumerate(rows.names)])
+
+    @property
+    def scaled(self) -> Coordinates:
+        """Coordinates in which every axis has the spread of all points."""
+        return Coordinates.by_axis(self.places.mean, self.places.squares / self.places.count, self.places.largest)
 
     @property
     def shift(self) -> Float[np.ndarray, " T"]:
@@ -85,14 +98,11 @@ class Looking:
     def __call__(self, block: Block) -> Look:
         """The part of the look that one block gives."""
         values = block.values
-        mean = values.mean(axis=0)
-        squares = np.sum((values - mean) ** 2, axis=0)
-        moments = Moments(len(values), mean, squares, np.abs(values).max(axis=0))
         index = block.chain * self.draws + block.draw
         chosen = np.flatnonzero(np.isin(index, self.drawn))
         rows = np.hstack([block.points[chosen], block.scores[chosen], values[chosen]])
         batches = None if self.batching is None else self.batching.sums(values, block.chain, block.draw)
-        return Look(moments, batches, index[chosen], rows)
+        return Look(Moments.of(values), Moments.of(block.points), batches, index[chosen], rows)
 
 
 def look_at(rows: Rows, batching: Batching | None) -> Look:
