@@ -10,7 +10,7 @@ from vvcv.data.chains import effective_size
 from vvcv.estimation import large_ladder
 from vvcv.estimation.ladder import Ladder
 from vvcv.estimation.streamed import Streamed
-from vvcv.large import batches, inducing, normal_equations, rows
+from vvcv.large import batches, inducing, look, normal_equations, passes, rows
 
 #: E exp(a.x), E cos(2 a.x) and E x_1^2 x_2 + 1 under a standard normal, |a|^2 = 0.52.
 EXACT = np.array([np.exp(0.26), np.exp(-1.04), 1.0])
@@ -130,6 +130,19 @@ def test_chains_widen_the_error_bar(small_machine, chains):
     assert kept.std_error[0] > 4 * forgotten.std_error[0]
 
 
+def test_the_outermost_rows_do_not_depend_on_blocks():
+    rng = np.random.default_rng(0)
+    points, scores = rng.normal(size=(2, 500, 3))
+    every = look.Outer(4, np.arange(500), points, scores)
+    parts = [look.Outer(4, np.arange(500)[i::7], points[i::7], scores[i::7]).reduced() for i in range(7)]
+    found, order = passes.tree_sum(parts), np.argsort(points, axis=0)
+    expected = np.unique(np.concatenate([order[:4], order[-4:]]))
+    for outer in (every.reduced(), found):
+        np.testing.assert_array_equal(outer.index, expected)
+        np.testing.assert_array_equal(outer.scores, scores[expected])
+    assert found.without(expected[:5]).index.tolist() == expected[5:].tolist()
+
+
 def test_pivots_are_the_points_that_the_others_leave_most_open():
     x = np.concatenate([np.linspace(0, 0.1, 9), [3.0]])
     matrix = np.exp(-((x[:, None] - x) ** 2))
@@ -144,4 +157,4 @@ def test_control_variates_of_large_samples_have_mean_zero(small_machine, sample)
     variate = estimate.control_variate(points, -points, 0)
     assert abs(variate.mean()) < 4.5 * variate.std() / 200  # one right variate in 150,000 fails
     rest = np.exp(points @ [0.6, -0.4]) - variate
-    assert rest.std() < 2e-3 * np.exp(points @ [0.6, -0.4]).std()
+    assert rest.std() < 5e-4 * np.exp(points @ [0.6, -0.4]).std()

@@ -90,7 +90,9 @@ class LargeFits:
     @cached_property
     def inducing(self) -> Inducing | None:
         """That kernel seen from few points."""
-        return None if self.kernel is None else inducing_points(self.kernel, self.rows.count)
+        if self.kernel is None:
+            return None
+        return inducing_points(self.kernel, self.look.outer.without(self.look.index), self.rows.count)
 
     def correlation(self, methods: tuple[str, ...], stages: list[Stage]) -> Float[np.ndarray, "T T"]:
         """Correlation of the errors of all tasks, each at one stage of what these methods offer."""

@@ -2,8 +2,9 @@
 
     k_0(x, y) ~ phi(x)' phi(y),   phi(x) = L^-1 k_0(z, x),   L L' = k_0(z, z)
 
-The points are the pivots of a Cholesky factorisation of the Gram matrix of the pilot rows, each the one whose value the
-others leave most open (Fine and Scheinberg, 2001). They are as many as leave a part of the noise's variance open.
+The points are the pivots of a Cholesky factorisation of the Gram matrix of the pilot rows and of the outermost of all,
+each the one whose value the others leave most open (Fine and Scheinberg, 2001). They are as many as leave a part of the
+noise's variance open at the pilot rows.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from ..data import Coordinates, Prepared
 from ..kernels import Side
 from ..stein import SteinKernel, gram
 from ..tuning.attempts import those_that_work
+from .look import Outer
 
 #: What the points may leave open of a value's variance, in units of the noise: more points would narrow what is left by
 #: a twentieth at most.
@@ -34,8 +36,9 @@ LEAST_NOISE = 5e-13
 #: Inducing points at most and, where rows are many, at least: rows times points squared is the work of a pass.
 MOST_POINTS, MANY_POINTS, WORK = 2000, 400, 4e10
 
-#: Pilot rows for each inducing point: the points are chosen among them, and where all are chosen none was.
-ROWS_PER_POINT = 2
+#: Rows to choose from for each inducing point: where all are chosen none was. At two, the outermost rows would take the
+#: places of others where rows are few.
+ROWS_PER_POINT = 1.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,18 +78,21 @@ def tuned_kernel(prepared: Prepared, options: Options) -> KernelFit | None:
     return best_of(fits) if fits else None
 
 
-def inducing_points(fit: KernelFit, rows: int) -> Inducing:
-    """As many of the pilot rows as leave little open, within what so many rows can be compared with."""
+def inducing_points(fit: KernelFit, outer: Outer, rows: int) -> Inducing:
+    """As many of the pilot rows and outer ones as leave little open, within what so many rows can be compared with."""
     pilot = fit.prepared.distinct[fit.members[0]]
-    z, s = fit.coordinates.points(pilot.points), fit.coordinates.scores(pilot.scores)
+    drawn = len(pilot.points)
+    z = fit.coordinates.points(np.concatenate([pilot.points, outer.points]))
+    s = fit.coordinates.scores(np.concatenate([pilot.scores, outer.scores]))
     side = Side(z, s, np.zeros(len(z), dtype=int))
     # Parameters as NumPy's: JAX's would lose half their digits in a worker that is not in double precision.
     kernel = jax.tree.map(np.asarray, fit.found.model.kernel)
     covariance = gram(kernel, side)
-    noise = max(float(np.exp(fit.found.model.log_noise[0])), LEAST_NOISE) * float(np.mean(np.diag(covariance)))
+    variance = float(np.mean(np.diag(covariance)[:drawn]))
+    noise = max(float(np.exp(fit.found.model.log_noise[0])), LEAST_NOISE) * variance
     factor, order = pivoted_cholesky(covariance)
-    open_part = np.append(np.trace(covariance), np.trace(covariance) - np.cumsum(np.sum(factor**2, axis=0))) / len(z)
-    most = min(largest_number(rows), len(z) // ROWS_PER_POINT, factor.shape[1])
+    open_part = variance - np.append(0.0, np.cumsum(np.mean(factor[:drawn] ** 2, axis=0)))
+    most = min(largest_number(rows), int(len(z) / ROWS_PER_POINT), factor.shape[1])
     enough = np.flatnonzero(open_part <= LEFT_OPEN * noise)
     count = max(1, min(most, int(enough[0]) if enough.size else most))
     chosen = order[:count]
