@@ -146,9 +146,12 @@ def test_the_outermost_rows_do_not_depend_on_blocks():
 def test_pivots_are_the_points_that_the_others_leave_most_open():
     x = np.concatenate([np.linspace(0, 0.1, 9), [3.0]])
     matrix = np.exp(-((x[:, None] - x) ** 2))
-    factor, order = inducing.pivoted_cholesky(matrix)
+    factor, order = inducing.pivoted_cholesky(matrix, 10)
     assert 9 in order[:2].tolist()
     np.testing.assert_allclose(factor @ factor.T, matrix, atol=1e-12)
+    first, pivots = inducing.pivoted_cholesky(matrix, 2)
+    np.testing.assert_array_equal(first, factor[:, :2])
+    assert pivots.tolist() == order[:2].tolist()
 
 
 def test_control_variates_of_large_samples_have_mean_zero(small_machine, sample):
@@ -157,4 +160,4 @@ def test_control_variates_of_large_samples_have_mean_zero(small_machine, sample)
     variate = estimate.control_variate(points, -points, 0)
     assert abs(variate.mean()) < 4.5 * variate.std() / 200  # one right variate in 150,000 fails
     rest = np.exp(points @ [0.6, -0.4]) - variate
-    assert rest.std() < 5e-4 * np.exp(points @ [0.6, -0.4]).std()
+    assert rest.std() < 8e-4 * np.exp(points @ [0.6, -0.4]).std()

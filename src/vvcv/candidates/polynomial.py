@@ -170,7 +170,7 @@ def _error_and_freedom(prepared: Prepared, task: int, move: Float[np.ndarray, " 
     """The jackknife's error with the autocorrelation of chains, and the degrees of freedom of its square."""
     rows, distinct = prepared.tasks[task], prepared.distinct[task]
     total = float(np.sum(move**2))
-    freedom = degrees_of_freedom(total, float(np.sum(move**4)), len(move), most)
+    freedom = degrees_of_freedom(total, float(np.sum((move**2) ** 2)), len(move), most)
     if rows.chains is None or total == 0:
         return np.sqrt(total), freedom
     in_order = (move / distinct.multiplicity)[distinct.row]

@@ -62,7 +62,7 @@ class Features:
         points, scores = _filled(points), _filled(scores)
         rows = self.polynomials.rows(points, scores)
         if self.inducing is not None:
-            rows = np.vstack([rows, self.inducing.raw(points, scores).T])
+            rows = np.vstack([rows, self.inducing.rows(points, scores)])
         rows[:, n:] = 0.0
         return rows.T
 
@@ -125,7 +125,7 @@ def build_features(prepared: Prepared, scaled: Coordinates, inducing: Inducing |
         stages = polynomials.stages(pilot.points.shape[1])
         return Features(polynomials, None, _inverse_triangle(columns), tuple(stages))
     # phi = k_0(x, z) L^-T rather than k_0(x, z): of length one under the prior, and the ridge is the noise.
-    phi = weight * solve_triangular(inducing.factor, inducing.raw(pilot.points, pilot.scores).T, lower=True).T
+    phi = weight * solve_triangular(inducing.factor, inducing.rows(pilot.points, pilot.scores), lower=True).T
     ridge = np.sqrt(inducing.noise) * np.eye(inducing.count, columns.shape[1] + inducing.count, columns.shape[1])
     inverse = _inverse_triangle(np.vstack([np.hstack([columns, phi]), ridge]))
     inverse[-inducing.count :] = solve_triangular(inducing.factor, inverse[-inducing.count :], lower=True, trans=1)
