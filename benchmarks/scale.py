@@ -5,11 +5,12 @@
 Cases, each in processes of its own:
 
     zarr        estimates from zarr, chunk by chunk: seconds, processor seconds and peak memory for each number of rows
-    memory      the same rows from zarr and in memory: by what the answers differ
+    memory      the same rows from zarr and in memory: by what the answers differ, and polynomials of sums from those
+                by least squares of all rows at once
     inducing    inducing points against the exact kernel on a smooth problem with d = 4: errors and seconds
     million     a default estimate of 10^6 rows in memory, d = 10, T = 5
     coverage    95 % intervals of default estimates of samples of the same kind, how many hold the exact value
-    dask        one worker against two on the same Dask arrays
+    dask        one worker against two on the same Dask arrays: seconds, and those of the processor here and on workers
 
 The target is a product of log-gamma densities, rotated, d = 10; integrands are five functions with exact means.
 """
@@ -31,6 +32,10 @@ import numpy as np
 from scipy.special import digamma, gammaln, polygamma
 
 import vvcv
+from vvcv.candidates.kernel import Options
+from vvcv.data import Prepared
+from vvcv.estimation.ladder import Ladder
+from vvcv.estimation.streamed import Streamed
 from vvcv.large import inducing
 
 ONE_THREAD = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
@@ -132,7 +137,24 @@ def memory_case(rows: int, method: str) -> dict:
     return {
         "largest_relative_difference": float(np.max(difference / np.abs(in_memory["mean"]))),
         "in_standard_errors": float(np.max(difference / np.array(in_memory["std_error"]))),
+        "of_polynomials": from_least_squares(vvcv.Tasks.shared(*whole)),
     }
+
+
+def from_least_squares(tasks: vvcv.Tasks) -> dict[str, float]:
+    """The largest relative differences of polynomial fits from sums over blocks and from all rows at once."""
+    of_sums, of_rows = Streamed(tasks, Options()), Ladder(Prepared.of(tasks), Options())
+    pairs = [
+        (mine, theirs)
+        for of_task in zip(of_sums.candidates("zv"), of_rows.candidates("zv"), strict=True)
+        for mine in of_task[0]
+        for theirs in of_task[1]
+        if mine.description == theirs.description
+    ]
+    return {
+        name: max(abs(getattr(mine, name) / getattr(theirs, name) - 1) for mine, theirs in pairs)
+        for name in ("mean", "std_error", "freedom")
+    } | {"pairs": len(pairs)}
 
 
 def smooth(rows: int, seed: int) -> tuple[vvcv.Task, np.ndarray]:
@@ -159,7 +181,7 @@ def million_case(rows: int, method: str) -> dict:
 def coverage_case(rows: int, replications: int, method: str) -> dict:
     """How many intervals hold the exact value, at a smaller number of rows with the inducing points of 10^6."""
     inducing.MOST_POINTS = inducing.MANY_POINTS
-    each = [measured(vvcv.Tasks.shared(*draws(80_000 + r, rows)), EXACT, method) for r in range(replications)]
+    each = [measured(vvcv.Tasks.shared(*draws(60_000 + r, rows)), EXACT, method) for r in range(replications)]
     inside, total = sum(found["inside_95"] for found in each), replications * len(EXACT)
     z = np.array([np.divide(found["error"], found["std_error"]) for found in each])
     spread = np.sqrt(np.mean(z**2, axis=0)).round(3).tolist()
@@ -181,9 +203,17 @@ def dask_case(rows: int, workers: int, method: str) -> dict:
         parts = [da.from_array(part, chunks=(chunk, -1)) for part in draws(70_000, rows)]
         parts = list(client.persist(parts))
         distributed.wait(parts)
-        started = time.perf_counter()
+        before, used, started = client.run(time.process_time), time.process_time(), time.perf_counter()
         estimate = vvcv.estimate(vvcv.Tasks.shared(*parts), method, kernel="squared-exponential", check=False)
-        return {"workers": workers, "seconds": time.perf_counter() - started, "mean": estimate.mean.tolist()}
+        seconds, used = time.perf_counter() - started, time.process_time() - used
+        after = client.run(time.process_time)
+        return {
+            "workers": workers,
+            "seconds": round(seconds, 2),
+            "processor_seconds_here": round(used, 2),
+            "processor_seconds_of_workers": [round(after[worker] - before[worker], 2) for worker in after],
+            "mean": estimate.mean.tolist(),
+        }
 
 
 def in_new_process(function: str, *arguments) -> dict:

@@ -32,6 +32,14 @@ def sample():
 
 
 @pytest.fixture(scope="session")
+def skewed():
+    """Independent rows of a density on which the images of a polynomial depend on the units of its axes."""
+    draws, units = np.random.default_rng(6).gamma(8.0, size=(ROWS, DIMENSION)), np.array([1.0, 3.0])
+    points = units * np.log(draws)
+    return points, (8.0 - draws) / units, integrands(points - points.mean(axis=0))
+
+
+@pytest.fixture(scope="session")
 def chains():
     """Four autoregressive chains with the same target."""
     rng = np.random.default_rng(8)

@@ -15,7 +15,9 @@ Two degrees, for of an even integrand the next odd one sees nothing; and only wh
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 from jaxtyping import Float
@@ -71,7 +73,7 @@ def polynomials(prepared: Prepared, members: tuple[int, ...]) -> list[list[Polyn
     """
     by_degree = [fit_polynomials(prepared, members, degree) for degree in range(1, HIGHEST_DEGREE + STEP + 1)]
     of_each = [[fits[i] for fits in by_degree if fits] for i in range(len(members))]
-    return [[_compared(fit, fits[k + STEP :]) for k, fit in enumerate(fits[:HIGHEST_DEGREE])] for fits in of_each]
+    return [compared_with_richer(fits) for fits in of_each]
 
 
 def fit_polynomials(prepared: Prepared, members: tuple[int, ...], degree: int) -> list[PolynomialFit]:
@@ -121,27 +123,60 @@ def fit_polynomials(prepared: Prepared, members: tuple[int, ...], degree: int) -
     ]
 
 
-def _error_and_freedom(prepared: Prepared, task: int, move: Float[np.ndarray, " n"], most: int) -> tuple[float, float]:
-    """The jackknife's error with the autocorrelation of chains, and the degrees of freedom of its square."""
-    rows, distinct = prepared.tasks[task], prepared.distinct[task]
-    squares = move**2
-    total = float(np.sum(squares))
-    spread = float(np.sum(squares**2)) - total**2 / len(move)
-    freedom = most if spread <= 0 else min(2 * total**2 / spread, most)
-    if rows.chains is None or total == 0:
-        return np.sqrt(total), float(freedom)
-    in_order = (move / distinct.multiplicity)[distinct.row]
-    correlated = float(np.sum(in_order**2)) * rows.size / effective_size(in_order, rows.chains)
-    inefficiency = max(1.0, correlated / total)
-    return np.sqrt(inefficiency * total), max(freedom / inefficiency, 1.0)
+def degrees_of_freedom(squares: float, fourths: float, rows: int, most: int) -> float:
+    """Of a sum of squared moves, from theirs and that of their fourth powers (Satterthwaite).
+
+    >>> degrees_of_freedom(squares=100.0, fourths=300.0, rows=100, most=96)  # moves of a normal distribution
+    96.0
+    >>> degrees_of_freedom(squares=100.0, fourths=2600.0, rows=100, most=96)  # a few rows carry the sum
+    8.0
+    """
+    spread = fourths - squares**2 / rows
+    return float(most if spread <= 0 else min(2 * squares**2 / spread, most))
 
 
-def _compared(fit: PolynomialFit, richer: list[PolynomialFit]) -> PolynomialFit:
+class Compared(Protocol):
+    """What of a fit its comparison with a richer one needs."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+    @property
+    def mean(self) -> float: ...
+    @property
+    def std_error(self) -> float: ...
+    @property
+    def freedom(self) -> float: ...
+    @property
+    def left_out_error(self) -> float: ...
+
+
+F = TypeVar("F", bound=Compared)
+
+
+def compared_with_richer(fits: Sequence[F]) -> list[F]:
+    """The fits of one task up to the highest degree, of all degrees from one; each step up counted."""
+    return [_compared(fit, fits[k + STEP :]) for k, fit in enumerate(fits[:HIGHEST_DEGREE])]
+
+
+def _compared(fit: F, richer: Sequence[F]) -> F:
     """The same fit, its step to the first of the richer ones counted as one more look at its error."""
     if not richer or richer[0].left_out_error >= fit.left_out_error:
         return fit
     variance = (fit.freedom * fit.std_error**2 + (richer[0].mean - fit.mean) ** 2) / (fit.freedom + 1)
     return replace(fit, std_error=float(np.sqrt(variance)), freedom=fit.freedom + 1)
+
+
+def _error_and_freedom(prepared: Prepared, task: int, move: Float[np.ndarray, " n"], most: int) -> tuple[float, float]:
+    """The jackknife's error with the autocorrelation of chains, and the degrees of freedom of its square."""
+    rows, distinct = prepared.tasks[task], prepared.distinct[task]
+    total = float(np.sum(move**2))
+    freedom = degrees_of_freedom(total, float(np.sum((move**2) ** 2)), len(move), most)
+    if rows.chains is None or total == 0:
+        return np.sqrt(total), freedom
+    in_order = (move / distinct.multiplicity)[distinct.row]
+    correlated = float(np.sum(in_order**2)) * rows.size / effective_size(in_order, rows.chains)
+    inefficiency = max(1.0, correlated / total)
+    return np.sqrt(inefficiency * total), max(freedom / inefficiency, 1.0)
 
 
 def _seconds(rows: int, count: int) -> float:

@@ -45,11 +45,10 @@ class Coordinates:
         """Centre at the mean of the points and measure each axis (or the whole cloud) by its spread."""
         origin = np.average(points, axis=0, weights=weights)
         centred = points - origin
-        spread = np.sqrt(np.average(centred**2, axis=0, weights=weights))
-        # A coordinate that never varies carries no information: any scale will do, and 1 keeps it finite.
-        spread = np.where(spread > 1e-12 * (np.abs(origin) + np.abs(centred).max(axis=0)), spread, 1.0)
+        scaled = cls.by_axis(origin, np.average(centred**2, axis=0, weights=weights), np.abs(centred).max(axis=0))
         if system == "scaled":
-            return cls(origin, np.diag(spread), system)
+            return scaled
+        spread = np.diag(scaled.factor)
         unit = centred / spread
         mass = np.full(len(points), 1.0) if weights is None else weights
         correlation = (unit * (mass / mass.sum())[:, None]).T @ unit
@@ -73,6 +72,15 @@ class Coordinates:
         """
         origin, slope = (np.average(rows, axis=0, weights=weights) for rows in (points, scores))
         return cls(origin + covariance @ slope, np.linalg.cholesky(covariance), "precision")
+
+    @classmethod
+    def by_axis(
+        cls, origin: Float[np.ndarray, " d"], variance: Float[np.ndarray, " d"], farthest: Float[np.ndarray, " d"]
+    ) -> Coordinates:
+        """The system `scaled` of points with these means, variances and largest distances from the means."""
+        spread = np.sqrt(variance)
+        # A coordinate that never varies carries no information: any scale will do, and 1 keeps it finite.
+        return cls(origin, np.diag(np.where(spread > 1e-12 * (np.abs(origin) + farthest), spread, 1.0)), "scaled")
 
     def points(self, points: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n d"]:
         """z = L^-1 (x - origin)."""

@@ -12,6 +12,7 @@ from jaxtyping import Float
 from ..candidates.kernel import Options
 from ..candidates.rungs import FEWEST_POINTS
 from ..data import Tasks
+from ..large.features import Stage
 from ..large.fits import LargeFit, LargeFits
 from ..large.rows import Rows
 from ..linear_system.merit import merit_of
@@ -32,18 +33,17 @@ class Streamed:
             (group, LargeFits(Rows.of([tasks[t] for t in group], [tasks.names[t] for t in group]), options))
             for group in members
         ]
-        self._stages: dict[tuple[int, str], int] = {}
+        self._asked: dict[tuple[int, str], tuple[tuple[str, ...], Stage]] = {}
 
     def candidates(self, method: str) -> list[list[Answer]]:
         """What one rung offers for each task: nothing where it cannot serve it."""
         if method == "mc":
             return [[answer] for answer in self.plain]
-        offered = self._offered(with_kernel=method == "inducing")
-        return [[answer for answer in answers if answer.method == method] for answers in offered]
+        return self._offered((method,))
 
     def automatic(self) -> list[list[Answer]]:
         """All rungs' answers for each task, of one pass over the rows for all of them."""
-        return [[plain, *rest] for plain, rest in zip(self.plain, self._offered(with_kernel=True), strict=True)]
+        return [[plain, *rest] for plain, rest in zip(self.plain, self._offered(("zv", "inducing")), strict=True)]
 
     @cached_property
     def plain(self) -> list[Answer]:
@@ -76,29 +76,28 @@ class Streamed:
         """Correlation of the errors of these answers: of what each one's rows move the mean by."""
         result = np.eye(len(self.tasks))
         for group, fits in self._groups:
-            stages = [self._stages.get((t, chosen[t].description)) for t in group]
-            with_kernel = any(chosen[t].method == "inducing" for t in group)
-            if len(group) > 1 and None not in stages:
-                result[np.ix_(group, group)] = fits.correlation(with_kernel, [s for s in stages if s is not None])
+            asked = [self._asked[key] for t in group if (key := (t, chosen[t].description)) in self._asked]
+            if len(asked) == len(group) > 1:
+                methods = max((methods for methods, _ in asked), key=len)
+                result[np.ix_(group, group)] = fits.correlation(methods, [stage for _, stage in asked])
         return result
 
-    def _offered(self, with_kernel: bool) -> list[list[Answer]]:
+    def _offered(self, methods: tuple[str, ...]) -> list[list[Answer]]:
         offered: list[list[Answer]] = [[] for _ in self.tasks]
         for group, fits in self._groups:
             if len(fits.prepared.distinct[0].values) < FEWEST_POINTS:
                 continue
             for i, task in enumerate(group):
-                for stage, fit in enumerate(fits.of_task(i, with_kernel)):
-                    answers = self._answers(fits, fit, i, with_kernel)
-                    self._stages.update({(task, answer.description): stage for answer in answers})
+                for fit in fits.of_task(i, methods):
+                    answers = self._answers(fits, fit, i)
+                    self._asked.update({(task, answer.description): (methods, fit.stage) for answer in answers})
                     offered[task] += answers
         return offered
 
-    def _answers(self, fits: LargeFits, fit: LargeFit, index: int, with_kernel: bool) -> list[Answer]:
+    def _answers(self, fits: LargeFits, fit: LargeFit, index: int) -> list[Answer]:
         look = fits.look
         rounding = ROUNDING * float(np.abs(look.shift[index]) + look.scale[index])
-        solution = fits.solution(with_kernel)
-        variate = partial(_variate, solution, fit.stage.columns, index, float(look.scale[index]))
+        variate = partial(_variate, fit.solution, fit.stage.columns, index, float(look.scale[index]))
         answer = Answer(
             fit.stage.method,
             fit.mean,

@@ -1,7 +1,9 @@
-"""Columns of one linear model for samples of any size, from simple to rich: each fit is the first so many of them.
+"""Columns of a linear model for samples of any size, from simple to rich: each fit is the first so many of them.
 
     values = A c + residual,   A = [1 | Stein images of monomials, degree by degree | of single axes | k_0(x, z)]
 
+There are two such models. Polynomials stand alone, with the degrees that none is offered of but others are compared
+with; beside a kernel they end where they are offered, as more of them cost digits and take from it what it does better.
 The columns are multiplied by the inverse of R, A_pilot = Q R, the ridge of the kernel's coefficients counted as rows:
 all sums over A R^-1 are then well conditioned, and normal equations cost no digits (Rokhlin and Tygert, 2008).
 """
@@ -15,8 +17,8 @@ import numpy as np
 from jaxtyping import Float, Int
 from scipy.linalg import qr, solve_triangular
 
-from ..candidates.polynomial import HIGHEST_DEGREE
-from ..data import Coordinates, Distinct, Prepared
+from ..candidates.polynomial import HIGHEST_DEGREE, STEP
+from ..data import Coordinates, Prepared
 from ..stein import PARTS, Ridge, count_features
 from .inducing import Inducing
 from .monomials import monomial_images
@@ -37,11 +39,12 @@ DEPENDENT = 1e-10
 
 
 class Stage(NamedTuple):
-    """A fit with the first columns: what they are, and how many."""
+    """A fit with the first columns: what they are, how many, and their degree where they are all monomials up to it."""
 
     method: str
     words: str
     columns: int
+    degree: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +62,7 @@ class Features:
         points, scores = _filled(points), _filled(scores)
         rows = self.polynomials.rows(points, scores)
         if self.inducing is not None:
-            rows = np.vstack([rows, self.inducing.raw(points, scores).T])
+            rows = np.vstack([rows, self.inducing.rows(points, scores)])
         rows[:, n:] = 0.0
         return rows.T
 
@@ -100,7 +103,7 @@ class Polynomials:
         """The fits by the first of these columns."""
         kept = np.zeros(0, dtype=int) if self.kept is None else self.kept
         stages = [
-            Stage("zv", f"polynomial of degree {k}", int(np.sum(kept < 1 + count_features(d, k))))
+            Stage("zv", f"polynomial of degree {k}", int(np.sum(kept < 1 + count_features(d, k))), k)
             for k in range(1, self.degree + 1)
         ]
         if self.axes and not (stages and stages[-1].columns == len(kept)):
@@ -108,27 +111,34 @@ class Polynomials:
         return stages
 
 
-def build_features(prepared: Prepared, inducing: Inducing | None, rows: int) -> Features:
-    """All columns that the pilot rows can tell apart, for a sample of so many rows."""
-    pilot, members = prepared.distinct[0], (0,)
+def build_features(prepared: Prepared, scaled: Coordinates, inducing: Inducing | None, rows: int) -> Features:
+    """All columns that the pilot rows can tell apart, for a sample of so many rows: polynomials, or a kernel too.
+
+    Monomials are those of the coordinates given, which all rows together have fixed.
+    """
+    pilot = prepared.distinct[0]
     weight = np.sqrt(pilot.multiplicity * rows / pilot.multiplicity.sum())[:, None]
-    polynomials = _independent_polynomials(prepared.coordinates(members, "scaled"), prepared, pilot, weight)
+    highest = HIGHEST_DEGREE + STEP if inducing is None else HIGHEST_DEGREE
+    polynomials = _independent_polynomials(prepared, scaled, weight, highest)
     columns = weight * polynomials.rows(pilot.points, pilot.scores).T
-    stages = polynomials.stages(pilot.points.shape[1])
     if inducing is None:
+        stages = polynomials.stages(pilot.points.shape[1])
         return Features(polynomials, None, _inverse_triangle(columns), tuple(stages))
     # phi = k_0(x, z) L^-T rather than k_0(x, z): of length one under the prior, and the ridge is the noise.
-    phi = weight * solve_triangular(inducing.factor, inducing.raw(pilot.points, pilot.scores).T, lower=True).T
+    phi = weight * solve_triangular(inducing.factor, inducing.rows(pilot.points, pilot.scores), lower=True).T
     ridge = np.sqrt(inducing.noise) * np.eye(inducing.count, columns.shape[1] + inducing.count, columns.shape[1])
     inverse = _inverse_triangle(np.vstack([np.hstack([columns, phi]), ridge]))
     inverse[-inducing.count :] = solve_triangular(inducing.factor, inverse[-inducing.count :], lower=True, trans=1)
-    return Features(polynomials, inducing, inverse, (*stages, Stage("inducing", "", len(inverse))))
+    return Features(polynomials, inducing, inverse, (Stage("inducing", "", len(inverse)),))
 
 
-def _independent_polynomials(scaled: Coordinates, prepared: Prepared, pilot: Distinct, weight: np.ndarray):
+def _independent_polynomials(
+    prepared: Prepared, scaled: Coordinates, weight: Float[np.ndarray, "n 1"], highest: int
+) -> Polynomials:
+    pilot = prepared.distinct[0]
     n, d = pilot.points.shape
     whole = prepared.coordinates((0,), prepared.systems((0,))[-1])
-    degree = _degree(n, d)
+    degree = _degree(n, d, highest)
     axes = 3 * d + count_features(d, degree) <= min(MANY_COLUMNS, n // ROWS_PER_COLUMN)
     every = Polynomials(scaled, whole, degree, axes)
     return replace(every, kept=_independent(weight * every.rows(pilot.points, pilot.scores).T))
@@ -140,12 +150,12 @@ def _filled(rows: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n+k d"]:
     return np.concatenate([rows, np.repeat(rows[:1], extra, axis=0)]) if extra else rows
 
 
-def _degree(n: int, d: int) -> int:
+def _degree(n: int, d: int, highest: int) -> int:
     """The highest total degree whose monomials are not too many for the rows and the work."""
     allowed = {1: MANY_COLUMNS, 2: MANY_PRODUCTS}
     fitting = [
         k
-        for k in range(1, HIGHEST_DEGREE + 1)
+        for k in range(1, highest + 1)
         if count_features(d, k) <= min(allowed.get(k, MANY_MONOMIALS), n // ROWS_PER_COLUMN)
     ]
     return max(fitting, default=0)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache, cached_property
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float
 
 from ..candidates.fits import KernelFit
 from ..candidates.kernel import Options
+from ..candidates.polynomial import compared_with_richer, degrees_of_freedom
 from ..data import Prepared, Tasks
 from .batches import Batching
 from .features import Features, Stage, build_features
@@ -25,16 +27,24 @@ class LargeFit:
     """What one fit says of one task, in the user's units; `witness` is its cross-fitted mean."""
 
     stage: Stage
+    solution: Solution
     mean: float
     std_error: float
     model_error: float
     left_out_error: float
-    freedom: int
+    freedom: float
     jackknife: float
     witness: float
     witness_error: float
     witness_size: float
     skewness: float
+
+
+class Fitted(NamedTuple):
+    """Every fit with the model it belongs to, and what all of them leave."""
+
+    stages: list[tuple[Stage, Solution]]
+    sums: ResidualSums
 
 
 class LargeFits:
@@ -43,7 +53,7 @@ class LargeFits:
     def __init__(self, rows: Rows, options: Options) -> None:
         self.rows = rows
         self.options = options
-        self.fits = cache(self._fits)
+        self._fitted = cache(self._fit)
 
     @cached_property
     def look(self) -> Look:
@@ -80,35 +90,36 @@ class LargeFits:
     @cached_property
     def inducing(self) -> Inducing | None:
         """That kernel seen from few points."""
-        return None if self.kernel is None else inducing_points(self.kernel, self.rows.count)
+        if self.kernel is None:
+            return None
+        return inducing_points(self.kernel, self.look.outer.without(self.look.index), self.rows.count)
 
-    def solution(self, with_kernel: bool) -> Solution:
-        """All fits solved, with or without the kernel's columns."""
-        return self.fits(with_kernel)[0]
-
-    def correlation(self, with_kernel: bool, stages: list[int]) -> Float[np.ndarray, "T T"]:
-        """Correlation of the errors of all tasks, each at one stage."""
-        _, sums = self.fits(with_kernel)
-        count = len(self.rows.names)
-        chosen = [stage * count + task for task, stage in enumerate(stages)]
-        products = sums.products[np.ix_(chosen, chosen)]
+    def correlation(self, methods: tuple[str, ...], stages: list[Stage]) -> Float[np.ndarray, "T T"]:
+        """Correlation of the errors of all tasks, each at one stage of what these methods offer."""
+        fitted = self._fitted(methods)
+        if fitted is None:
+            return np.eye(len(stages))
+        order = [stage for stage, _ in fitted.stages]
+        chosen = [order.index(stage) * len(stages) + task for task, stage in enumerate(stages)]
+        products = fitted.sums.products[np.ix_(chosen, chosen)]
         length = np.sqrt(np.diag(products))
         alike = products / np.where(length > 0, np.outer(length, length), 1.0)
         np.fill_diagonal(alike, 1.0)
         return alike
 
-    def of_task(self, task: int, with_kernel: bool) -> list[LargeFit]:
-        """What the fits say of one task; nothing where its values do not vary."""
-        if self.look.scale[task] == 0:
+    def of_task(self, task: int, methods: tuple[str, ...]) -> list[LargeFit]:
+        """What the fits of some methods say of one task; nothing where its values do not vary."""
+        fitted = self._fitted(methods) if self.look.scale[task] > 0 else None
+        if fitted is None:
             return []
-        solution, sums = self.fits(with_kernel)
-        stages = solution.features.stages
-        inefficiency = self._inefficiency(sums)
-        return [
-            self._of_stage(stage, solution, sums, (k, task), inefficiency[:, k, task])
-            for k, stage in enumerate(stages)
+        inefficiency = self._inefficiency(fitted.sums)
+        fits = [
+            self._of_stage(stage, solution, fitted.sums, (k, task), inefficiency[:, k, task])
+            for k, (stage, solution) in enumerate(fitted.stages)
             if stage.columns <= self.rows.count - 3
         ]
+        by_degree = compared_with_richer([fit for fit in fits if fit.stage.degree])
+        return by_degree + [fit for fit in fits if not fit.stage.degree]
 
     def _of_stage(
         self, stage: Stage, solution: Solution, sums: ResidualSums, at: tuple[int, int], inefficiency: np.ndarray
@@ -119,18 +130,21 @@ class LargeFits:
         first, second, third = (float(power[at]) / n for power in sums.powers)
         spread = np.sqrt(max(second - first**2, 0.0))
         mean = float(shift + scale * solution.mean(stage.columns)[task])
-        freedom = max(n - stage.columns, 1)
-        believed = np.sqrt(sums.residual[at] / freedom) * np.linalg.norm(solution.constant[: stage.columns])
-        jackknife = float(np.sqrt(sums.products[series, series]))
+        most = max(n - stage.columns, 1)
+        believed = np.sqrt(sums.residual[at] / most) * np.linalg.norm(solution.constant[: stage.columns])
+        squares = float(sums.products[series, series])
+        jackknife = np.sqrt(squares)
+        freedom = most if stage.method == "inducing" else degrees_of_freedom(squares, float(sums.fourths[at]), n, most)
         moved, left = np.maximum(inefficiency, 1.0)
         error = jackknife * np.sqrt(moved)
         return LargeFit(
             stage,
+            solution,
             mean,
             std_error=float(scale * (max(error, believed) if stage.method == "inducing" else error)),
             model_error=float(scale * believed),
             left_out_error=float(scale * np.sqrt(second)),
-            freedom=freedom,
+            freedom=max(freedom / moved, 1.0),
             jackknife=float(scale * jackknife),
             witness=mean + float(scale * (sums.powers[0][at] - sums.move[at])) / n,
             witness_error=float(scale * spread * np.sqrt(left / n)),
@@ -138,14 +152,21 @@ class LargeFits:
             skewness=float(third / second**1.5) if second > 0 else 0.0,
         )
 
-    def _fits(self, with_kernel: bool) -> tuple[Solution, ResidualSums]:
-        look, features = self.look, self._features(with_kernel)
-        solution = solve_normal_equations(self.rows, features, look.shift, look.scale)
-        batching = self._batching(2 * len(features.stages) * len(self.rows.names))
-        return solution, sum_residuals(self.rows, solution, look.shift, look.scale, batching)
+    def _fit(self, methods: tuple[str, ...]) -> Fitted | None:
+        """All models of some methods, in two passes; None where there is no model."""
+        look, features = self.look, self._features(methods)
+        if not features:
+            return None
+        solutions = solve_normal_equations(self.rows, features, look.shift, look.scale)
+        stages = [(stage, solution) for solution in solutions for stage in solution.features.stages]
+        batching = self._batching(2 * len(stages) * len(self.rows.names))
+        return Fitted(stages, sum_residuals(self.rows, solutions, look.shift, look.scale, batching))
 
-    def _features(self, with_kernel: bool) -> Features:
-        return build_features(self.prepared, self.inducing if with_kernel else None, self.rows.count)
+    def _features(self, methods: tuple[str, ...]) -> list[Features]:
+        kernels: list[Inducing | None] = [None] if "zv" in methods else []
+        if "inducing" in methods and self.inducing is not None:
+            kernels.append(self.inducing)
+        return [build_features(self.prepared, self.look.scaled, kernel, self.rows.count) for kernel in kernels]
 
     def _batching(self, series: int) -> Batching | None:
         return None if self.rows.independent else Batching.of(self.rows.chains, series)

@@ -1,4 +1,6 @@
-"""The first pass: are all rows good, how do the values spread, and some rows drawn from all, on which models are tuned.
+"""The first pass: are all rows good, how do the values spread, and some rows: drawn from all, and the outermost.
+
+Models are tuned on those that were drawn. The outermost, along each axis, are where a fit to few rows ends too early.
 
 The mean and squares of blocks go together by Chan, Golub and LeVeque (1983), so that a large mean costs no digits:
 
@@ -12,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float, Int
 
-from ..data import Task, Tasks
+from ..data import Coordinates, Task, Tasks
 from .batches import Batching, BatchSums
 from .passes import sum_over
 from .rows import Block, Rows
@@ -21,15 +23,25 @@ from .rows import Block, Rows
 #: machine solves in a second or two.
 PILOT_ROWS = 4096
 
+#: Drawn rows for each of the outermost. Errors of smooth integrands in d = 2 from 120 rows drawn: 6.2e-6 at sixteen,
+#: 4.8e-6 at eight, 2.1e-6 at four (root mean square of 8 samples); in d = 4 half the error bars of none (N = 20,000).
+DRAWN_PER_OUTER = 4
+
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """Number, mean and centred squares of the values, and the largest in magnitude."""
+    """Number, mean and centred squares of some columns, and the largest in magnitude."""
 
     count: int
-    mean: Float[np.ndarray, " T"]
-    squares: Float[np.ndarray, " T"]
-    largest: Float[np.ndarray, " T"]
+    mean: Float[np.ndarray, " k"]
+    squares: Float[np.ndarray, " k"]
+    largest: Float[np.ndarray, " k"]
+
+    @classmethod
+    def of(cls, columns: Float[np.ndarray, "n k"]) -> Moments:
+        """Those of a block."""
+        mean = columns.mean(axis=0)
+        return cls(len(columns), mean, np.sum((columns - mean) ** 2, axis=0), np.abs(columns).max(axis=0))
 
     def __add__(self, other: Moments) -> Moments:
         count = self.count + other.count
@@ -43,24 +55,61 @@ class Moments:
 
 
 @dataclass(frozen=True, eq=False)
+class Outer:
+    """Rows with the smallest and the largest `each` entries of any of their points' axes."""
+
+    each: int
+    index: Int[np.ndarray, " p"]
+    points: Float[np.ndarray, "p d"]
+    scores: Float[np.ndarray, "p d"]
+
+    def __add__(self, other: Outer) -> Outer:
+        pairs = ((self.index, other.index), (self.points, other.points), (self.scores, other.scores))
+        return Outer(self.each, *(np.concatenate(pair) for pair in pairs)).reduced()
+
+    def reduced(self) -> Outer:
+        """The outermost of these, in the order of the sample."""
+        if len(self.index) <= 2 * self.each:
+            return self
+        order = np.argpartition(self.points, (self.each - 1, -self.each), axis=0)
+        kept = np.unique(np.concatenate([order[: self.each], order[-self.each :]]))
+        kept = kept[np.argsort(self.index[kept])]
+        return Outer(self.each, self.index[kept], self.points[kept], self.scores[kept])
+
+    def without(self, drawn: Int[np.ndarray, " k"]) -> Outer:
+        """Those that were not drawn."""
+        new = ~np.isin(self.index, drawn)
+        return Outer(self.each, self.index[new], self.points[new], self.scores[new])
+
+
+@dataclass(frozen=True, eq=False)
 class Look:
-    """What the first pass has seen."""
+    """What the first pass has seen: moments of the values and of the points, rows drawn and the outermost."""
 
     moments: Moments
+    places: Moments
     batches: BatchSums | None
     index: Int[np.ndarray, " p"]
     rows: Float[np.ndarray, "p 2d+T"]
+    outer: Outer
 
     def __add__(self, other: Look) -> Look:
         batches = None if self.batches is None or other.batches is None else self.batches + other.batches
         index = np.concatenate([self.index, other.index])
-        return Look(self.moments + other.moments, batches, index, np.concatenate([self.rows, other.rows]))
+        rows = np.concatenate([self.rows, other.rows])
+        places, outer = self.places + other.places, self.outer + other.outer
+        return Look(self.moments + other.moments, places, batches, index, rows, outer)
 
     def pilot(self, rows: Rows) -> Tasks:
         """The rows that were drawn, in the order of the sample, as tasks in memory."""
         drawn, d = self.rows[np.argsort(self.index)], rows.dimension
         points, scores, values = drawn[:, :d], drawn[:, d : 2 * d], drawn[:, 2 * d :]
         return Tasks([Task(points, scores, values[:, t], name) for t, name in enumerate(rows.names)])
+
+    @property
+    def scaled(self) -> Coordinates:
+        """Coordinates in which every axis has the spread of all points."""
+        return Coordinates.by_axis(self.places.mean, self.places.squares / self.places.count, self.places.largest)
 
     @property
     def shift(self) -> Float[np.ndarray, " T"]:
@@ -79,24 +128,24 @@ class Looking:
     """What is done with one block."""
 
     drawn: Int[np.ndarray, " p"]
+    each: int
     draws: int
     batching: Batching | None
 
     def __call__(self, block: Block) -> Look:
         """The part of the look that one block gives."""
         values = block.values
-        mean = values.mean(axis=0)
-        squares = np.sum((values - mean) ** 2, axis=0)
-        moments = Moments(len(values), mean, squares, np.abs(values).max(axis=0))
         index = block.chain * self.draws + block.draw
         chosen = np.flatnonzero(np.isin(index, self.drawn))
         rows = np.hstack([block.points[chosen], block.scores[chosen], values[chosen]])
         batches = None if self.batching is None else self.batching.sums(values, block.chain, block.draw)
-        return Look(moments, batches, index[chosen], rows)
+        places, outer = Moments.of(block.points), Outer(self.each, index, block.points, block.scores).reduced()
+        return Look(Moments.of(values), places, batches, index[chosen], rows, outer)
 
 
 def look_at(rows: Rows, batching: Batching | None) -> Look:
     """Read all rows once; a bad one is an error that says where it is."""
     size = min(rows.count, PILOT_ROWS)
     drawn = np.sort(np.random.default_rng(0).choice(rows.count, size, replace=False, shuffle=False))
-    return sum_over(rows, Looking(drawn, rows.chains[1], batching), "looking at all rows")
+    each = max(1, PILOT_ROWS // (2 * DRAWN_PER_OUTER * rows.dimension))
+    return sum_over(rows, Looking(drawn, each, rows.chains[1], batching), "looking at all rows")

@@ -10,6 +10,7 @@ i in its mean, u_i . g.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,7 +19,7 @@ from scipy.linalg import cholesky, solve_triangular
 
 from .devices import gram_and_cross, times_triangle
 from .features import Features
-from .passes import sum_over, tree_sum
+from .passes import OfEach, sum_over, tree_sum
 from .rows import Block, Rows
 
 #: Rows whose columns are formed at a time: some megabytes, beside which the block that is read is small.
@@ -38,26 +39,26 @@ class NormalSums:
 
 @dataclass(frozen=True, eq=False)
 class Summing:
-    """What is done with one block: columns and standardised values of a strip of rows at a time."""
+    """What is done with one block for each model: columns and standardised values of a strip of rows at a time."""
 
-    features: Features
+    features: Sequence[Features]
     shift: Float[np.ndarray, " T"]
     scale: Float[np.ndarray, " T"]
 
-    def __call__(self, block: Block) -> NormalSums:
+    def __call__(self, block: Block) -> OfEach[NormalSums]:
         """The part of the sums that one block gives."""
-        return tree_sum(self._sums(strip) for strip in strips(block))
+        return tree_sum(OfEach([self._sums(features, strip) for features in self.features]) for strip in strips(block))
 
-    def _sums(self, strip: Block) -> NormalSums:
-        raw = self.features.raw(strip.points, strip.scores)
+    def _sums(self, features: Features, strip: Block) -> NormalSums:
+        raw = features.raw(strip.points, strip.scores)
         values = np.zeros((len(raw), strip.values.shape[1]))
         values[: len(strip.values)] = (strip.values - self.shift) / self.scale
-        return NormalSums(*gram_and_cross(raw, self.features.inverse, values))
+        return NormalSums(*gram_and_cross(raw, features.inverse, values))
 
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """All fits: `columns` are R^-1 C^-T, so that u = A columns."""
+    """All fits of one model: `columns` are R^-1 C^-T, so that u = A columns."""
 
     features: Features
     columns: Float[np.ndarray, "q q"]
@@ -78,10 +79,16 @@ class Solution:
         return (self.features.raw(points, scores)[:, 1:] @ coefficients[1:])[: len(points)]
 
 
-def solve_normal_equations(rows: Rows, features: Features, shift: np.ndarray, scale: np.ndarray) -> Solution:
-    """One pass over all rows, and one factorisation."""
+def solve_normal_equations(
+    rows: Rows, features: Sequence[Features], shift: np.ndarray, scale: np.ndarray
+) -> list[Solution]:
+    """One pass over all rows for all models, and one factorisation for each."""
     spread = np.where(scale > 0, scale, 1.0)
     sums = sum_over(rows, Summing(features, shift, spread), "summing over all rows")
+    return [_solved(*pair) for pair in zip(features, sums.parts, strict=True)]
+
+
+def _solved(features: Features, sums: NormalSums) -> Solution:
     factor = cholesky(sums.gram + features.penalty, lower=True)
     right = np.column_stack([sums.cross, features.inverse[0]])
     solved = solve_triangular(factor, right, lower=True)

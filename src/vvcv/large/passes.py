@@ -9,7 +9,8 @@ after the other. The scheduler is Dask's: a worker that is lost costs the time o
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Protocol, Self, TypeVar
+from dataclasses import dataclass, replace
+from typing import Any, Generic, Protocol, Self, TypeVar
 
 from ..data import require
 from ..runtime.progress import Step, progress_bar
@@ -31,6 +32,16 @@ class Sum(Protocol):
 
 
 S = TypeVar("S", bound=Sum)
+
+
+@dataclass(frozen=True, eq=False)
+class OfEach(Generic[S]):
+    """Several sums that are made in one pass."""
+
+    parts: Sequence[S]
+
+    def __add__(self, other: Self) -> Self:
+        return replace(self, parts=[one + more for one, more in zip(self.parts, other.parts, strict=True)])
 
 
 def sum_over(rows: Rows, of_block: Callable[[Block], S], what: str) -> S:
@@ -161,8 +172,6 @@ class _Reader:
     """What is known of rows without the arrays themselves: it travels to the workers, they do not."""
 
     def __init__(self, rows: Rows) -> None:
-        from dataclasses import replace
-
         bare = tuple(replace(array, source=_Declared(array.source)) for array in rows.arrays)
         self.rows = Rows(bare[0], bare[1], bare[2:], rows.names, rows.independent)
 

@@ -8,6 +8,7 @@ error bar: sqrt(sum_i move_i^2), times the root of the moves' inefficiency along
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,12 +22,13 @@ from .rows import Block, Rows
 
 @dataclass(frozen=True, eq=False)
 class ResidualSums:
-    """Sums over rows for every fit k and task t: first to third powers of left_out, moves and their products."""
+    """Sums over rows for every fit k and task t: powers of left_out, moves, their fourth powers and their products."""
 
     count: int
     powers: Float[np.ndarray, "3 k T"]
     residual: Float[np.ndarray, "k T"]
     move: Float[np.ndarray, "k T"]
+    fourths: Float[np.ndarray, "k T"]
     products: Float[np.ndarray, "kT kT"]
     batches: BatchSums | None
 
@@ -37,6 +39,7 @@ class ResidualSums:
             self.powers + other.powers,
             self.residual + other.residual,
             self.move + other.move,
+            self.fourths + other.fourths,
             self.products + other.products,
             batches,
         )
@@ -44,9 +47,9 @@ class ResidualSums:
 
 @dataclass(frozen=True, eq=False)
 class LeavingOut:
-    """What is done with one block."""
+    """What is done with one block: the fits of all models, one after the other."""
 
-    solution: Solution
+    solutions: Sequence[Solution]
     shift: Float[np.ndarray, " T"]
     scale: Float[np.ndarray, " T"]
     batching: Batching | None
@@ -57,7 +60,8 @@ class LeavingOut:
 
     def _sums(self, strip: Block) -> ResidualSums:
         values = (strip.values - self.shift) / self.scale
-        residual, left_out, move = _left_out(self.solution, strip, values)
+        of_each = [_left_out(solution, strip, values) for solution in self.solutions]
+        residual, left_out, move = (np.concatenate(parts, axis=1) for parts in zip(*of_each, strict=True))
         n = len(values)
         flat = move.reshape(n, -1)
         series = np.hstack([flat, left_out.reshape(n, -1)])
@@ -66,17 +70,18 @@ class LeavingOut:
             np.array([np.sum(left_out**power, axis=0) for power in (1, 2, 3)]),
             np.sum(residual**2, axis=0),
             np.sum(move, axis=0),
+            np.sum((move**2) ** 2, axis=0),  # a square is one product, a fourth power a logarithm
             flat.T @ flat,
             None if self.batching is None else self.batching.sums(series, strip.chain, strip.draw),
         )
 
 
 def sum_residuals(
-    rows: Rows, solution: Solution, shift: np.ndarray, scale: np.ndarray, batching: Batching | None
+    rows: Rows, solutions: Sequence[Solution], shift: np.ndarray, scale: np.ndarray, batching: Batching | None
 ) -> ResidualSums:
     """One pass over all rows for all fits."""
     spread = np.where(scale > 0, scale, 1.0)
-    return sum_over(rows, LeavingOut(solution, shift, spread, batching), "what the fits leave")
+    return sum_over(rows, LeavingOut(solutions, shift, spread, batching), "what the fits leave")
 
 
 def _left_out(solution: Solution, strip: Block, values: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -89,7 +89,9 @@ class Ridge:
     def along_axes(self, k: int) -> Float[np.ndarray, "n d"]:
         """The features f_kj of every axis j."""
         a = self.axes
-        h, slope = {1: (a, 1.0), 2: (a**2 - 1, 2 * a), 3: (a**3 - 3 * a, 3 * a**2 - 3)}[k]
+        if k == 1:
+            return 1.0 + a * self.axis_scores
+        h, slope = (a**2 - 1, 2 * a) if k == 2 else (a**3 - 3 * a, 3 * a**2 - 3)
         return slope + h * self.axis_scores
 
 
