@@ -67,6 +67,7 @@ class Numbers:
     mixing: Mixing | None = None
     tasks: Tasks | None = field(default=None, repr=False)
     error_correlation: Float[np.ndarray, "T T"] | None = field(default=None, repr=False)
+    moves: tuple[Float[np.ndarray, " n"], ...] | None = field(default=None, repr=False)
 
     @cached_property
     def covariance(self) -> Float[np.ndarray, "T T"]:
@@ -76,9 +77,9 @@ class Numbers:
         """
         correlation = self.error_correlation
         if correlation is None:
-            if self.tasks is None:
+            if self.tasks is None or self.moves is None:
                 raise ValueError("The covariance of this estimate was not stored. Run estimate again on the data.")
-            correlation = error_correlation(self.tasks, self.control_variate)
+            correlation = error_correlation(self.tasks, self.moves)
         return np.outer(self.std_error, self.std_error) * correlation
 
     @property
