@@ -93,7 +93,8 @@ def functional(source: Estimate | Tasks, g: Callable[[Any], Any] | str, *names: 
     the name of a common one, followed by the `names` of its tasks: "variance", "sd" and "cv" (coefficient of
     variation) of one, "covariance", "correlation", "ratio" and "difference" of two. Given tasks instead of an
     estimate, the squares and products that these need are added and all is estimated in one call, with `options` of
-    `estimate`.
+    `estimate`. Of an estimate that was loaded from a file, or whose rows were read block by block, the covariance alone
+    is known: the error bar of a difference of nearly equal integrands is then wider.
     """
     if isinstance(g, str):
         function, needed = common(g, names)

@@ -44,7 +44,8 @@ class Numbers:
     `check` is what `vvcv.check` found in the data, `mixing` whether chains have mixed.
 
     `std_error` is the error bar that covers. Beside it stand `model_std_error`, what the heaviest model believes, and
-    `cross_fitted_std_error`, the Monte Carlo error of what it leaves of values it has not seen.
+    `cross_fitted_std_error`, the Monte Carlo error of what it leaves of values it has not seen. `moves` is what each
+    row, in the order given, moves each mean by; not of rows that were read block by block, and not stored in files.
     """
 
     names: tuple[str, ...]
