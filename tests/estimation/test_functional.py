@@ -31,6 +31,29 @@ def test_the_difference_of_averages_has_the_error_of_the_average_difference():
     assert found.gain == pytest.approx(1.0)
 
 
+@pytest.mark.parametrize("method", ["zv", "cf", "auto"])
+def test_the_errors_of_nearly_equal_integrands_cancel_in_their_difference(method):
+    x = np.random.default_rng(5).normal(size=(60, 1))
+    wave = np.cos(2 * x[:, 0])
+    values = np.column_stack([wave, wave + 1e-3 * np.exp(x[:, 0] / 2)])
+    estimate = vvcv.estimate(vvcv.Tasks.shared(x, -x, values, names=["a", "b"]), method, check=False)
+    found = vvcv.functional(estimate, "difference", "b", "a")
+    low, high = found.interval()
+    assert low <= 1e-3 * np.exp(1 / 8) <= high
+    assert found.std_error < 0.1 * estimate.std_error.max()
+    assert found.gain > 1  # better than the plain average of the difference, whose values hardly vary
+
+
+def test_the_covariance_is_positive_semi_definite_with_squared_errors_on_its_diagonal():
+    wider = vvcv.Tasks.shared(X, -X, np.column_stack([A, B, A - B, np.exp(A), np.sin(B)]))
+    estimate = vvcv.estimate(wider, "zv")
+    covariance = estimate.covariance
+    np.testing.assert_allclose(np.diag(covariance), estimate.std_error**2, rtol=1e-12)
+    np.testing.assert_array_equal(covariance, covariance.T)
+    scaled = covariance / np.outer(estimate.std_error, estimate.std_error)
+    assert np.linalg.eigvalsh(scaled).min() > -1e-12
+
+
 def test_tasks_on_points_of_their_own_have_no_covariance():
     tasks = vvcv.Tasks([vvcv.Task(X[:200], -X[:200], A[:200], "a"), vvcv.Task(X[200:], -X[200:], B[200:], "b")])
     assert vvcv.estimate(tasks, "zv").covariance[0, 1] == 0

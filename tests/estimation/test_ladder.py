@@ -14,7 +14,7 @@ from vvcv.candidates.plain import effective_size, skewness
 from vvcv.candidates.polynomial import polynomials
 from vvcv.data import Prepared
 from vvcv.estimation import ladder as module
-from vvcv.estimation.joint import _correlation, error_correlation, rows_of, value_correlation
+from vvcv.estimation.joint import _correlation, error_correlation, of_functions, value_correlation
 from vvcv.estimation.ladder import Ladder, RefusedError
 from vvcv.estimation.streamed import Streamed
 from vvcv.estimation.weights import ROUNDING, contradiction
@@ -164,16 +164,32 @@ def test_points_in_separate_groups_are_left_to_the_plain_average():
     assert second.mean == pytest.approx(np.mean(apart**2))
 
 
-def test_errors_go_together_as_residuals_on_the_same_points_do():
+def test_errors_go_together_as_moves_on_the_same_points_do():
     tasks = Tasks([Task(X, -X, VALUES[:, 0]), Task(X + 1, -X, VALUES[:, 1]), Task(X, -X, VALUES[:, 0] - X[:, 0])])
     found = value_correlation(tasks)
     expected = np.corrcoef(VALUES[:, 0], VALUES[:, 0] - X[:, 0])[0, 1]
     np.testing.assert_allclose(found, [[1, 0, expected], [0, 1, 0], [expected, 0, 1]], atol=1e-12)
-    left = error_correlation(tasks, lambda points, scores, t: points[:, 0] if t == 0 else np.zeros(len(points)))
-    np.testing.assert_allclose(left[0, 2], 1.0)
-    still = _correlation(np.array([[1.0, 1.0, 1.0], [1.0, 2.0, 4.0], [2.0, 0.0, -4.0]]))
+    moved = error_correlation(tasks, [VALUES[:, 0] - X[:, 0], VALUES[:, 1], 3 * (VALUES[:, 0] - X[:, 0])])
+    np.testing.assert_allclose(moved, [[1, 0, 1], [0, 1, 0], [1, 0, 1]], atol=1e-12)
+    still = _correlation(np.array([[0.0, 0.0, 0.0], [1.0, 2.0, 4.0], [-2.0, -4.0, -8.0]]))
     np.testing.assert_allclose(still, [[1, 0, 0], [0, 1, -1], [0, -1, 1]])
-    assert rows_of(SimpleNamespace(size=1000)).step == 1 and rows_of(SimpleNamespace(size=1001)).step == 2
+    tiny = _correlation(np.array([[1e-200, 0.0], [1e-200, 1e-200]]))  # whose squares are no numbers
+    np.testing.assert_allclose(tiny[0, 1], np.sqrt(0.5))
+
+
+def test_few_rows_that_carry_an_error_leave_it_few_degrees_of_freedom():
+    apart = Tasks([Task(X, -X, VALUES[:, 0]), Task(X + 1, -X, VALUES[:, 1])])
+    even, one = np.where(np.arange(30) % 2, 1.0, -1.0) / np.sqrt(30), np.eye(30)[0]
+    left, freedom = of_functions(apart, [even, one], np.array([[2.0, 0.0], [0.0, 5.0], [3.0, 4.0]]))
+    np.testing.assert_allclose(left, 1.0)  # on points of their own nothing cancels
+    assert freedom[0] > 1e9  # all squares are alike
+    np.testing.assert_allclose(freedom[1:], [2 / (1 - 1 / 30), 2 * 25**2 / (4.0**4 * (1 - 1 / 30))])
+    chains, series = X[:28].reshape(2, 14, 1), np.sin(np.arange(28) / 2)  # neighbours are alike
+    tasks = Tasks([Task(chains, -chains, series.reshape(2, 14))])
+    independent = of_functions(Tasks([Task(X[:28], -X[:28], series)]), [series], np.ones((1, 1)))[1]
+    found = of_functions(tasks, [series], np.ones((1, 1)))[1]
+    np.testing.assert_allclose(found, independent * effective_size(series, (2, 14)) / 28)
+    assert found < 0.8 * independent
 
 
 def test_findings_say_whether_a_fit_was_stopped_or_late():

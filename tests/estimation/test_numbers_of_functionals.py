@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy.stats import norm
@@ -9,7 +10,7 @@ from scipy.stats import t as student
 
 import vvcv
 from vvcv.data.chains import effective_size, effective_sizes
-from vvcv.estimation.functional import Functional, Means, _freedom, functional, with_products
+from vvcv.estimation.functional import Functional, Means, _harmonic, functional, with_products
 from vvcv.estimation.quantiles import WINDOW, _quantile_slope
 from vvcv.estimation.summary import _draws, _ends, _tail_size, hdi
 
@@ -26,8 +27,9 @@ def test_the_delta_method_is_that_of_the_joint_covariance():
     assert found.value == pytest.approx(a**2 * b, rel=1e-12) and found.label == "value"
     assert found.std_error == pytest.approx(np.sqrt(slope @ covariance @ slope), rel=1e-9)
     assert found.plain_std_error == pytest.approx(float(found.std_error), rel=1e-9)
-    shares = (slope * FOUND.std_error) ** 2
-    assert found.freedom == pytest.approx(shares.sum() / (shares / FOUND.freedom).sum(), rel=1e-9)
+    squares = ((VALUES - VALUES.mean(axis=0)) @ slope) ** 2
+    own = 2 * squares.sum() ** 2 / (np.sum(squares**2) - squares.sum() ** 2 / 60)
+    assert found.freedom == pytest.approx(own, rel=1e-9) and own < 59
 
 
 def test_plain_averages_of_a_loaded_estimate_count_as_independent():
@@ -36,12 +38,24 @@ def test_plain_averages_of_a_loaded_estimate_count_as_independent():
     assert found.plain_std_error == pytest.approx(np.hypot(*FOUND.std_error), rel=1e-12)
 
 
-def test_degrees_of_freedom_are_a_harmonic_mean_by_share():
+def test_degrees_of_freedom_are_a_harmonic_mean_by_share_where_moves_are_not_known():
     freedom = np.array([4.0, 40.0])
-    assert _freedom(np.array([3.0, 0.0]), freedom) == 4.0
-    assert _freedom(np.array([1.0, -2.0]), freedom) == pytest.approx(5 / (1 / 4 + 4 / 40))
-    assert _freedom(np.zeros(2), freedom) == pytest.approx(2 / (1 / 4 + 1 / 40))
-    assert _freedom(np.array([1e-200, 0.0]), freedom) == pytest.approx(4.0)  # whose square is no number
+    assert _harmonic(np.array([3.0, 0.0]), freedom) == 4.0
+    assert _harmonic(np.array([1.0, -2.0]), freedom) == pytest.approx(5 / (1 / 4 + 4 / 40))
+    assert _harmonic(np.zeros(2), freedom) == pytest.approx(2 / (1 / 4 + 1 / 40))
+    assert _harmonic(np.array([1e-200, 0.0]), freedom) == pytest.approx(4.0)  # whose square is no number
+    loaded = replace(FOUND, tasks=None, error_correlation=np.eye(2), freedom=freedom)
+    assert functional(loaded, lambda m: m["a"]).freedom == pytest.approx(4.0)
+
+
+def test_errors_cancel_as_moves_do_though_error_bars_differ():
+    even, one = np.where(np.arange(60) % 2, 1e-200, -1e-200), np.eye(60)[0] - np.eye(60)[1]
+    found = replace(FOUND, moves=(even, 2 * even), std_error=np.array([3.0, 5.0]))
+    difference = functional(found, lambda m: jnp.stack([2 * m["a"] - m["b"], m["a"] + m["b"], m["a"], 0 * m["a"]]))
+    np.testing.assert_allclose(difference.std_error, [0.0, np.sqrt(9 / 5 * 34), 3.0, 0.0], atol=1e-12)
+    few = functional(replace(FOUND, moves=(even, one)), lambda m: m[:])
+    np.testing.assert_allclose(few.freedom, [59.0, 2 / (0.5 - 1 / 60)])
+    np.testing.assert_allclose(few.std_error, FOUND.std_error)
 
 
 def test_an_interval_and_a_gain_of_a_functional():

@@ -1,6 +1,8 @@
 """`functional`: a smooth function of several expectations, with its standard error by the delta method.
 
-    g(m) +- sqrt(J C J'),   J = dg/dm at the estimates m, C their joint covariance
+    g(m) +- sqrt(k sum_t (J_t e_t)^2),   J = dg/dm at the estimates m, e their standard errors
+
+k is what is left where errors cancel (`joint`); of averages this is sqrt(J C J'), C their joint covariance.
 
 >>> x = np.random.default_rng(0).normal(size=(200, 1))
 >>> functional(Tasks.shared(x, -x, 3 + x, names=["x"]), "variance", "x", method="zv").value.round(6)
@@ -23,7 +25,7 @@ from ..data.derived import derived
 from ..report import printable, with_error
 from ..report.table import gain as gain_words
 from ..runtime.precision import float64
-from .joint import value_correlation
+from .joint import of_functions, value_correlation
 from .result import Estimate
 from .run import estimate
 
@@ -85,13 +87,14 @@ class Functional:
 
 @float64
 def functional(source: Estimate | Tasks, g: Callable[[Any], Any] | str, *names: str, **options: Any) -> Functional:
-    """A function of several expectations, with a standard error from their joint covariance.
+    """A function of several expectations, with a standard error that knows how their errors go together.
 
     `g` is a JAX function of the means, by name (`m["x"]`) or as an array (`m[:]`), that gives a number or an array; or
     the name of a common one, followed by the `names` of its tasks: "variance", "sd" and "cv" (coefficient of
     variation) of one, "covariance", "correlation", "ratio" and "difference" of two. Given tasks instead of an
     estimate, the squares and products that these need are added and all is estimated in one call, with `options` of
-    `estimate`.
+    `estimate`. Of an estimate that was loaded from a file, or whose rows were read block by block, the covariance alone
+    is known: the error bar of a difference of nearly equal integrands is then wider.
     """
     if isinstance(g, str):
         function, needed = common(g, names)
@@ -166,28 +169,39 @@ def _delta(result: Estimate, g: Callable[[Any], Any], label: str) -> Functional:
     def of_array(means: Float[Array, " T"]) -> Float[Array, "..."]:
         return jnp.asarray(g(Means(result.names, means)), dtype=float)
 
-    value, error, jacobian = _with_error(of_array, result.mean, result.covariance, label)
-    plain = result.monte_carlo
-    correlation = np.eye(len(result.names)) if result.tasks is None else value_correlation(result.tasks)
-    plain_covariance = np.outer(plain.std_error, plain.std_error) * correlation
-    plain_value, plain_error, _ = _with_error(of_array, plain.mean, plain_covariance, label)
-    freedom = _freedom(jacobian * result.std_error, result.freedom)
+    value, slopes = _with_slopes(of_array, result.mean, label)
+    plain, correlation = result.monte_carlo, np.eye(len(result.names))
+    if result.tasks is not None:
+        correlation = value_correlation(result.tasks)
+    plain_value, plain_slopes = _with_slopes(of_array, plain.mean, label)
+    plain_error = _by_covariance(plain_slopes, np.outer(plain.std_error, plain.std_error) * correlation)
+    error, freedom = _error_and_freedom(result, slopes)
     return Functional(label, value, error, plain_value, plain_error, freedom)
 
 
-def _freedom(shares: Float[np.ndarray, "... T"], freedom: Float[np.ndarray, " T"]) -> Float[np.ndarray, "..."]:
+def _with_slopes(function: Callable[[Any], Any], means: np.ndarray, label: str) -> tuple[np.ndarray, np.ndarray]:
+    try:
+        return np.asarray(function(jnp.asarray(means))), np.asarray(jax.jacrev(function)(jnp.asarray(means)))
+    except jax.errors.TracerArrayConversionError:
+        raise ValueError(f"{label} must be a function that JAX can differentiate: use jax.numpy, not numpy.") from None
+
+
+def _error_and_freedom(result: Estimate, slopes: Float[np.ndarray, "... T"]) -> tuple[np.ndarray, np.ndarray]:
+    """From the function's own moves, no more degrees of freedom than the largest sample has; or from the covariance."""
+    shares = slopes * result.std_error
+    if result.tasks is None or result.moves is None:
+        return _by_covariance(slopes, result.covariance), _harmonic(shares, result.freedom)
+    left, freedom = of_functions(result.tasks, result.moves, slopes.reshape(-1, len(result.names)))
+    error = np.sqrt(left.reshape(slopes.shape[:-1])) * np.linalg.norm(shares, axis=-1)
+    return error, np.clip(freedom.reshape(slopes.shape[:-1]), 1.0, max(result.sizes) - 1)
+
+
+def _by_covariance(slopes: Float[np.ndarray, "... T"], covariance: Float[np.ndarray, "T T"]) -> np.ndarray:
+    return np.sqrt(np.maximum(np.einsum("...s,st,...t->...", slopes, covariance, slopes), 0.0))
+
+
+def _harmonic(shares: Float[np.ndarray, "... T"], freedom: Float[np.ndarray, " T"]) -> Float[np.ndarray, "..."]:
     """The harmonic mean of the tasks' degrees of freedom, each counting by its share in the variance."""
     largest = np.max(np.abs(shares), axis=-1, keepdims=True)
     weights = np.divide(shares, largest, out=np.ones_like(shares), where=largest > 0) ** 2
     return weights.sum(axis=-1) / (weights / freedom).sum(axis=-1)
-
-
-def _with_error(
-    function: Callable[[Any], Any], means: np.ndarray, covariance: np.ndarray, label: str
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    try:
-        value, jacobian = np.asarray(function(jnp.asarray(means))), np.asarray(jax.jacrev(function)(jnp.asarray(means)))
-    except jax.errors.TracerArrayConversionError:
-        raise ValueError(f"{label} must be a function that JAX can differentiate: use jax.numpy, not numpy.") from None
-    variance = np.einsum("...s,st,...t->...", jacobian, covariance, jacobian)
-    return value, np.sqrt(np.maximum(variance, 0.0)), jacobian

@@ -1,26 +1,44 @@
-"""How the errors of several estimates go together: what the control variates leave of the values, task against task.
+"""How the errors of several estimates go together: by what each row of the sample moves one mean and the other.
 
-    cov(m_s, m_t) = e_s e_t corr(r_s, r_t),   r_t = f_t(x) - g_t(x) on points that both tasks have
+    cov(m_s, m_t) = e_s e_t corr(u_s, u_t),   u_ti = what mean t moves by when value i is replaced by its prediction
 
-with standard errors e. Tasks on points of their own are taken as independent: what a joint kernel makes their errors
-share is left out, which widens the error bar of a difference of tasks that are alike.
+with standard errors e. Moves are linear where fits are, and so a function with slopes J has moves of its own:
+
+    v = sum_t J_t u_t,   error^2 = k sum_t (J_t e_t)^2,   k = |v|^2 / sum_t |J_t u_t|^2
+
+Were all errors independent, k would be one; the moves tell how much cancels or adds up. That of a difference of nearly
+the same integrands cancels, though their error bars, each the largest of several, may differ by more than it is.
+
+Tasks on points of their own are taken as independent: what a joint kernel makes their errors share is left out, which
+widens the error bar of a difference of tasks that are alike.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from jaxtyping import Float
 
-from ..data import Task, Tasks
-from .control_variate import ControlVariate
+from ..data import Tasks
+from ..data.chains import effective_sizes
 
-#: Rows from which correlations are computed at most; so many give them to 3 %, and a variate is dear to evaluate.
-MOST_ROWS = 1000
+Moves = Sequence[Float[np.ndarray, " n"]]
 
 
-def error_correlation(tasks: Tasks, variate: ControlVariate) -> Float[np.ndarray, "T T"]:
-    """Correlation of the errors of all tasks' estimates: of their residuals where they share points, zero elsewhere."""
-    return _by_group(tasks, [task.values[rows_of(task)] - fitted(variate, task, t) for t, task in enumerate(tasks)])
+def error_correlation(tasks: Tasks, moves: Moves) -> Float[np.ndarray, "T T"]:
+    """Correlation of the errors of all tasks' estimates: of their moves where they share points, zero elsewhere.
+
+    >>> x = np.array([-1.0, 0.0, 1.0])
+    >>> error_correlation(Tasks.shared(x, -x, np.column_stack([x, x])), [x, -2 * x])
+    array([[ 1., -1.],
+           [-1.,  1.]])
+    """
+    result = np.eye(len(tasks))
+    for members in _groups(tasks):
+        if len(members) > 1:
+            result[np.ix_(members, members)] = _correlation(np.array([moves[t] for t in members]))
+    return result
 
 
 def value_correlation(tasks: Tasks) -> Float[np.ndarray, "T T"]:
@@ -31,26 +49,38 @@ def value_correlation(tasks: Tasks) -> Float[np.ndarray, "T T"]:
     array([[ 1., -1.],
            [-1.,  1.]])
     """
-    return _by_group(tasks, [task.values for task in tasks])
+    return error_correlation(tasks, [task.values - task.values.mean() for task in tasks])
 
 
-def rows_of(task: Task) -> slice:
-    """Every k-th row, so that at most `MOST_ROWS` remain."""
-    return slice(None, None, -(-task.size // MOST_ROWS))
+def of_functions(
+    tasks: Tasks, moves: Moves, slopes: Float[np.ndarray, "k T"]
+) -> tuple[Float[np.ndarray, " k"], Float[np.ndarray, " k"]]:
+    """What is left of the squared errors of k functions where those of tasks cancel (k above), and how surely.
 
+        nu = 2 S^2 / sum_g tau_g (sum_i v_i^4 - S_g^2 / n_g),   S_g = sum_i v_i^2,   S = sum_g S_g
 
-def fitted(variate: ControlVariate, task: Task, index: int) -> Float[np.ndarray, " k"]:
-    """The control variate of one task at its own rows, thinned as `rows_of` says."""
-    rows = rows_of(task)
-    return variate(task.points[rows], task.scores[rows], index)
+    degrees of freedom (Satterthwaite), over groups g of tasks on the same n_g points, tau_g the correlation time of v
+    along chains: few rows that carry an error leave it few. Infinite where nothing is in doubt.
 
-
-def _by_group(tasks: Tasks, left: list[np.ndarray]) -> Float[np.ndarray, "T T"]:
-    result = np.eye(len(tasks))
+    >>> x = np.array([-1.0, 0.0, 1.0, 0.0])
+    >>> of_functions(Tasks.shared(x, -x, np.column_stack([x, x])), [x, 3 * x], np.array([[1.0, 0.0], [1.0, -1.0]]))
+    (array([1. , 0.4]), array([8., 8.]))
+    """
+    lengths, units = zip(*(_length_and_unit(move) for move in moves), strict=True)
+    shares = slopes * np.array(lengths)
+    largest = np.max(np.abs(shares), axis=1, keepdims=True)  # powers of numbers in any unit
+    shares = np.divide(shares, largest, out=np.zeros_like(shares), where=largest > 0)
+    total, doubt = np.zeros(len(shares)), np.zeros(len(shares))
     for members in _groups(tasks):
-        if len(members) > 1:
-            result[np.ix_(members, members)] = _correlation(np.array([left[t] for t in members]))
-    return result
+        own = shares[:, members] @ np.array([units[t] for t in members])
+        chains, count = tasks[members[0]].chains, own.shape[1]
+        time = 1.0 if chains is None else count / effective_sizes(own.T, chains)
+        squares = np.sum(own**2, axis=1)
+        total += squares
+        doubt += time * np.maximum(np.sum(own**4, axis=1) - squares**2 / count, 0.0)
+    apart = np.sum(shares**2, axis=1)
+    left = np.divide(total, apart, out=np.ones_like(total), where=apart > 0)
+    return left, np.divide(2 * total**2, doubt, out=np.full_like(total, np.inf), where=doubt > 0)
 
 
 def _groups(tasks: Tasks) -> list[list[int]]:
@@ -63,11 +93,18 @@ def _groups(tasks: Tasks) -> list[list[int]]:
     return list(groups.values())
 
 
-def _correlation(left: Float[np.ndarray, "m n"]) -> Float[np.ndarray, "m m"]:
-    """Correlation of rows; a row that does not vary, whose error is nil, goes with no other."""
-    centred = left - left.mean(axis=1, keepdims=True)
-    length = np.linalg.norm(centred, axis=1, keepdims=True)
-    unit = np.divide(centred, length, out=np.zeros_like(centred), where=length > 0)
+def _correlation(moves: Float[np.ndarray, "m n"]) -> Float[np.ndarray, "m m"]:
+    """Cosines between rows; a row of zeros, whose error is nil, goes with no other."""
+    unit = np.array([_length_and_unit(row)[1] for row in moves])
     result = np.clip(unit @ unit.T, -1.0, 1.0)
     np.fill_diagonal(result, 1.0)
     return result
+
+
+def _length_and_unit(move: Float[np.ndarray, " n"]) -> tuple[float, Float[np.ndarray, " n"]]:
+    largest = float(np.max(np.abs(move)))
+    if largest == 0:
+        return 0.0, np.zeros_like(move)
+    scaled = move / largest  # whose squares are numbers
+    length = float(np.linalg.norm(scaled))
+    return largest * length, scaled / length

@@ -187,7 +187,9 @@ class Ladder:
             left_out = self.prepared.scale[t] * task.size / max(task.size - 1, 1)
             merit = float(merit_of(np.array(error), np.array(left_out)))
             freedom = max(effective_size(task.values, task.chains) - 1, 1.0)
-            answers.append(Answer("mc", mean, error, merit, freedom, no_variate, "plain average", error, error))
+            moves = (task.values - mean) / task.size
+            plain = Answer("mc", mean, error, merit, freedom, no_variate, "plain average", error, error, moves=moves)
+            answers.append(plain)
         return answers
 
     @cached_property
@@ -247,13 +249,15 @@ class Ladder:
         """
         rows, multiplicity = self.prepared.tasks[task], self.prepared.distinct[task].multiplicity
         rounding = ROUNDING * float(np.abs(self.prepared.shift[task]) + self.prepared.scale[task])
-        answer = replace(answer, std_error=hypot(answer.std_error, rounding))
+        moves = self._in_order(task, move)
+        answer = replace(answer, std_error=hypot(answer.std_error, rounding), moves=moves)
         residuals = self._in_order(task, left_out * multiplicity)
         # What repeated rows of a chain are worth its autocorrelation tells; others that repeat say nothing new.
         size = effective_size(residuals, rows.chains) if rows.chains else float(len(left_out))
         error = float(np.std(residuals) / np.sqrt(size))
         mean = answer.mean + float(np.average(left_out - move, weights=multiplicity))
-        left = Witness(mean, error, size, skewness(residuals), np.sqrt(np.mean(residuals**2)))
+        centred = (residuals - np.mean(residuals)) / residuals.size
+        left = Witness(mean, error, size, skewness(residuals), np.sqrt(np.mean(residuals**2)), centred)
         return with_witness(answer, left)
 
     def _in_order(self, task: int, numbers: Float[np.ndarray, " n"]) -> Float[np.ndarray, " N"]:

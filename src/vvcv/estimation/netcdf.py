@@ -70,8 +70,10 @@ def checksum(dataset: xr.Dataset) -> str:
 def _to_dataset(estimate: Numbers) -> xr.Dataset:
     arrays: dict[str, np.ndarray] = {}
     if estimate.tasks is not None:  # the data stay with the user; what errors have in common is kept
-        correlation = error_correlation(estimate.tasks, estimate.control_variate)
-        estimate = replace(estimate, tasks=None, error_correlation=correlation)
+        correlation = estimate.error_correlation
+        if correlation is None and estimate.moves is not None:
+            correlation = error_correlation(estimate.tasks, estimate.moves)
+        estimate = replace(estimate, tasks=None, moves=None, error_correlation=correlation)
     record = json.dumps(pack(estimate, "estimate", arrays))
     dataset = to_xarray(estimate)
     dataset = dataset.assign({name: column.astype("i1") for name, column in dataset.items() if column.dtype == bool})

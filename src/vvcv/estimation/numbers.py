@@ -44,7 +44,8 @@ class Numbers:
     `check` is what `vvcv.check` found in the data, `mixing` whether chains have mixed.
 
     `std_error` is the error bar that covers. Beside it stand `model_std_error`, what the heaviest model believes, and
-    `cross_fitted_std_error`, the Monte Carlo error of what it leaves of values it has not seen.
+    `cross_fitted_std_error`, the Monte Carlo error of what it leaves of values it has not seen. `moves` is what each
+    row, in the order given, moves each mean by; not of rows that were read block by block, and not stored in files.
     """
 
     names: tuple[str, ...]
@@ -67,6 +68,7 @@ class Numbers:
     mixing: Mixing | None = None
     tasks: Tasks | None = field(default=None, repr=False)
     error_correlation: Float[np.ndarray, "T T"] | None = field(default=None, repr=False)
+    moves: tuple[Float[np.ndarray, " n"], ...] | None = field(default=None, repr=False)
 
     @cached_property
     def covariance(self) -> Float[np.ndarray, "T T"]:
@@ -76,9 +78,9 @@ class Numbers:
         """
         correlation = self.error_correlation
         if correlation is None:
-            if self.tasks is None:
+            if self.tasks is None or self.moves is None:
                 raise ValueError("The covariance of this estimate was not stored. Run estimate again on the data.")
-            correlation = error_correlation(self.tasks, self.control_variate)
+            correlation = error_correlation(self.tasks, self.moves)
         return np.outer(self.std_error, self.std_error) * correlation
 
     @property

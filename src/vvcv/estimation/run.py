@@ -196,7 +196,13 @@ def _estimate(ladder: AnyLadder, method: str, offered: list[list[Answer]], start
         control_variate=ControlVariate(tasks.names, chosen, tasks.dimension),
         tasks=None if any(task.is_lazy for task in tasks) else tasks,
         error_correlation=ladder.error_correlation(chosen),
+        moves=_moves(chosen),
     )
+
+
+def _moves(chosen: list[Answer]) -> tuple[np.ndarray, ...] | None:
+    kept = tuple(answer.moves for answer in chosen if answer.moves is not None)
+    return kept if len(kept) == len(chosen) else None
 
 
 def _promises(offered: list[Answer]) -> tuple[Promise, ...]:

@@ -52,7 +52,8 @@ class Answer:
     """What one fit says about one task: the mean, its standard error with degrees of freedom, the variate, a merit.
 
     The merit is the logarithm of s above: less is better. Beside the error bar stand what the model alone claims, and
-    the Monte Carlo error of the residuals that are left when every value is predicted from the others (cross-fitted).
+    the Monte Carlo error of the residuals that are left when every value is predicted from the others (cross-fitted);
+    and what each row, in the order given, moves the mean by, where that was kept.
     """
 
     method: str
@@ -65,17 +66,19 @@ class Answer:
     model_error: float = np.nan
     cross_fitted_error: float = np.nan
     weight: float = 1.0
+    moves: Float[np.ndarray, " n"] | None = None
 
 
 class Witness(NamedTuple):
     """The average of what a variate leaves of values it has not seen, its error, and of the residuals the effective
-    number, skewness and root mean square."""
+    number, skewness and root mean square; and what each row moves that average by, where that was kept."""
 
     mean: float
     error: float
     size: float
     skewness: float
     left_out: float
+    moves: Float[np.ndarray, " n"] | None = None
 
 
 def with_witness(answer: Answer, left: Witness) -> list[Answer]:
@@ -95,6 +98,7 @@ def with_witness(answer: Answer, left: Witness) -> list[Answer]:
         freedom=min(freedom, answer.freedom),
         description=f"{answer.description}, cross-fitted",
         cross_fitted_error=left.error,
+        moves=left.moves,
     )
     return [replace(answer, merit=answer.merit + price, cross_fitted_error=left.error), witness]
 
@@ -169,8 +173,14 @@ def combine(answers: Sequence[Answer]) -> Answer:
         best.description,
         best.model_error,
         best.cross_fitted_error,
+        moves=_moves_of(parts),
     )
 
 
 def _sum_of(parts: tuple[Answer, ...]) -> Variate:
     return lambda points, merits: np.sum([part.weight * part.variate(points, merits) for part in parts], axis=0)
+
+
+def _moves_of(parts: tuple[Answer, ...]) -> Float[np.ndarray, " n"] | None:
+    moves = [part.weight * part.moves for part in parts if part.moves is not None]
+    return np.sum(moves, axis=0) if len(moves) == len(parts) else None
