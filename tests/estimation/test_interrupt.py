@@ -16,7 +16,7 @@ from vvcv.tuning.interrupt import AbandonedError, interruptible, stop_requested
 LONG_FIT = """
 import sys, threading, time
 import numpy as np, vvcv
-x = np.random.default_rng(0).normal(size=(700, 4))
+x = np.random.default_rng(0).normal(size=(3000, 8))
 f = np.exp(0.3 * x.sum(axis=1)) * np.sin(3 * x[:, 0])
 print("started", flush=True)
 est = vvcv.estimate(vvcv.Task(x, -x, f), "cf", kernel="squared-exponential", on_interrupt=sys.argv[1])

@@ -25,9 +25,10 @@ def test_streamed_tasks_of_which_none_took_the_kernel_have_the_correlation_of_th
     streamed = Streamed(Tasks.shared(X, -X, VALUES), Options())
     asked = []
     (_, fits) = streamed._groups[0]
-    streamed._groups = [((0, 1), SimpleNamespace(correlation=lambda kernel, stages: asked.append((kernel, stages)) or
+    streamed._groups = [((0, 1), SimpleNamespace(correlation=lambda methods, stages: asked.append((methods, stages)) or
                                                  np.full((2, 2), 0.5)))]  # fmt: skip
-    streamed._stages = {(0, "line"): 0, (1, "square"): 1, (1, "kernel"): 2}
+    polynomials, both = ("zv",), ("zv", "inducing")
+    streamed._asked = {(0, "line"): (polynomials, 0), (1, "square"): (polynomials, 1), (1, "kernel"): (both, 2)}
     line, square, kernel, plain = (
         SimpleNamespace(method=method, description=words)
         for method, words in (("zv", "line"), ("zv", "square"), ("inducing", "kernel"), ("mc", "plain average"))
@@ -35,7 +36,7 @@ def test_streamed_tasks_of_which_none_took_the_kernel_have_the_correlation_of_th
     np.testing.assert_array_equal(streamed.error_correlation([line, square]), np.full((2, 2), 0.5))
     streamed.error_correlation([line, kernel])
     np.testing.assert_array_equal(streamed.error_correlation([line, plain]), np.eye(2))
-    assert asked == [(False, [0, 1]), (True, [0, 2])]
+    assert asked == [(polynomials, [0, 1]), (both, [0, 2])]
 
 
 def test_streamed_polynomials_are_those_of_the_ladder():
@@ -51,7 +52,7 @@ def test_streamed_polynomials_are_those_of_the_ladder():
                 assert getattr(answer, name) == pytest.approx(getattr(other, name), rel=1e-6), (name, answer)
             np.testing.assert_allclose(answer.variate(X, -X), other.variate(X, -X), rtol=1e-6, atol=1e-8)
     assert {answer.method for answers in offered for answer in answers} == {"zv"}
-    for fit, answer in zip(streamed._groups[0][1].of_task(1, False), offered[1][::2], strict=True):
+    for fit, answer in zip(streamed._groups[0][1].of_task(1, ("zv",)), offered[1][::2], strict=True):
         rounding = ROUNDING * (VALUES[:, 1].mean() + VALUES[:, 1].std())
         assert answer.std_error == pytest.approx(hypot(fit.std_error, rounding), rel=1e-14)
         promised = float(merit_of(np.array(fit.jackknife), np.array(fit.left_out_error)))

@@ -232,13 +232,17 @@ class Ladder:
             method,
             float(fit.mean[member]),
             error,
-            float(fit.merits[member]) + doubt(error, float(fit.promised[member]), self.plain[task].std_error),
+            float(fit.merits[member]) + doubt(error, float(fit.promised[member]), self._plain_error(task)),
             fit.freedom,
             lambda points, scores: fit.variate(points, scores, member),
             describe(fit),
             float(fit.model_error[member]),
         )
         return self._with_witness(answer, task, fit.left_out(member), fit.move(member))
+
+    def _plain_error(self, task: int) -> float:
+        """About what a plain average of the distinct rows is off by; rows that are given twice say nothing new."""
+        return float(self.prepared.scale[task] / np.sqrt(len(self.prepared.distinct[task].values)))
 
     def _with_witness(
         self, answer: Answer, task: int, left_out: Float[np.ndarray, " n"], move: Float[np.ndarray, " n"]
