@@ -28,27 +28,26 @@ def memory(field):
         return 1024 * int(next(line for line in status if line.startswith(field)).split()[1])
 
 
-tune = search.tune
-search.tune = lambda objective, start, tied, evaluations, floor: tune(objective, start, tied, 3, floor)
+tune = search.tune_leaves
+search.tune_leaves = lambda objective, start, tied, evaluations, floor: tune(objective, start, tied, 3, floor)
 rows, method = int(sys.argv[1]), sys.argv[2]
-count, rungs, difference = map(int, sys.argv[3:6])
+count, difference = map(int, sys.argv[3:5])
 tasks = [
     vvcv.Task(x, -x, np.exp(0.3 * x.sum(axis=1)) + np.abs(x[:, 0]) + difference * t * np.cos(x[:, 1]))
     for t, x in enumerate(np.random.default_rng(0).normal(size=(count, rows // count, 4)))
 ]
 before = memory("VmRSS")
 vvcv.estimate(tasks, method)
-print(memory("VmHWM") - before, bytes_needed(rows, rungs))
+print(memory("VmHWM") - before, bytes_needed(rows))
 """
 
-#: Method, tasks that share the rows, rungs that solve a system of all rows (each task's own count for a part, the fit
-#: of tasks as one function for one), and how different the tasks are.
+#: Method, tasks that share the rows, and how different the tasks are.
 CASES = {
-    "cf, one task": ("cf", 1, 1, 1),
-    "auto, one task": ("auto", 1, 2, 1),
-    "vv, two tasks": ("vv", 2, 2, 1),
-    "auto, two tasks": ("auto", 2, 4, 1),
-    "auto, one function in two tasks": ("auto", 2, 5, 0),
+    "cf, one task": ("cf", 1, 1),
+    "auto, one task": ("auto", 1, 1),
+    "vv, two tasks": ("vv", 2, 1),
+    "auto, two tasks": ("auto", 2, 1),
+    "auto, one function in two tasks": ("auto", 2, 0),
 }
 
 

@@ -147,8 +147,8 @@ class Ladder:
         if rows > largest_system():
             return (
                 f"method {method!r} must factorise a matrix of {rows} rows for task {name!r}, which takes "
-                f"{bytes_needed(rows) / 1e9:.0f} GB; this machine has room for {largest_system()} rows. "
-                "Thin the sample, or use method 'inducing' or 'auto'."
+                f"{bytes_needed(rows) / 1e9:.0f} GB, and time like its cube; there is room for {largest_system()} rows."
+                " Thin the sample, or use method 'inducing' or 'auto'."
             )
         if n >= FEWEST_POINTS and method in ("cf", "vv"):
             return (

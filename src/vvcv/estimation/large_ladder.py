@@ -98,8 +98,8 @@ class LargeLadder:
         if method not in STREAMED:
             return (
                 f"method {method!r} must factorise a matrix of {rows} rows for task {name!r}, which takes "
-                f"{bytes_needed(rows) / 1e9:.0f} GB; this machine has room for {largest_system()} rows. "
-                "Thin the sample, or use method 'inducing' or 'auto'."
+                f"{bytes_needed(rows) / 1e9:.0f} GB, and time like its cube; there is room for {largest_system()} rows."
+                " Thin the sample, or use method 'inducing' or 'auto'."
             )
         return (
             f"method {method!r} needs more points than task {name!r} has: {rows} rows in dimension "

@@ -128,6 +128,6 @@ def _check_size(rows: int) -> None:
     most = largest_system()
     require(
         rows <= most,
-        f"All draws of all temperatures enter one exact system, but there are {rows} and this machine has room for "
-        f"{most}. Keep every k-th draw.",
+        f"All draws of all temperatures enter one exact system, but there are {rows} and there is room for {most}, in "
+        "memory and in minutes. Keep every k-th draw.",
     )
