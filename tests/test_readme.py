@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 
 from vvcv.cli.main import app
 from vvcv.estimation.ladder import METHODS
+from vvcv.report.explanation import RUNGS
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
@@ -34,7 +35,7 @@ def test_the_demo_prints_its_table_and_saves_its_picture(tmp_path):
     picture = tmp_path / "demo.png"
     result = CliRunner().invoke(app, ["demo", "--runs", "12", "--seed", "1", "--out", str(picture)])
     assert result.exit_code == 0, result.output
-    assert "vector-valued kernel" in result.output and "72.878604" in result.output and "times closer" in result.output
+    assert RUNGS["vv"] in result.output and "72.878604" in result.output and "times closer" in result.output
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 
