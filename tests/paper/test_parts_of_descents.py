@@ -71,6 +71,15 @@ def test_replications_of_unequal_shape_and_matrix_kernels_are_refused(one_target
     descent._check_shapes([small, small], BlockCoordinateDescent())
 
 
+def test_batches_by_task_take_the_rows_of_each_of_three_tasks():
+    batches = make_batches((4, 3, 5), (2, 3, 1))
+    first, second, third = batches.positions[:, :2], batches.positions[:, 2:5], batches.positions[:, 5:]
+    assert len(batches.positions) == 5  # the third task needs most
+    np.testing.assert_array_equal(np.unique(first), [0, 1, 2, 3])
+    np.testing.assert_array_equal(np.unique(second), [4, 5, 6])
+    np.testing.assert_array_equal(np.unique(third), [7, 8, 9, 10, 11])
+
+
 def test_batches_have_weights_that_make_their_gradient_unbiased():
     batches = make_batches((5, 3), 4)
     np.testing.assert_array_equal(batches.positions, [[0, 1, 5, 0, 0], [2, 3, 4, 6, 7]])
