@@ -1,9 +1,33 @@
-"""High dimension: what is additive stays easy, however many coordinates there are."""
+"""Moments of single parameters in many dimensions, and columns that outnumber the rows they are tuned on."""
 
 import numpy as np
 import pytest
 
 import vvcv
+from vvcv import Task
+
+
+@pytest.mark.parametrize(("d", "n"), [(30, 100), (60, 200)])
+def test_additive_integrands_are_a_thousand_times_better_than_averages(d, n):
+    x = np.random.default_rng(0).normal(size=(n, d))
+    estimate = vvcv.estimate(Task(x, -x, np.mean(x**2, axis=1)), check=False)
+    assert abs(estimate.mean[0] - 1) < 1e-3 * abs(np.mean(x**2) - 1)
+
+
+def test_means_of_correlated_parameters_are_exact_from_few_points():
+    """The slope of scores on points is the precision, from d + 2 points on."""
+    rng = np.random.default_rng(1)
+    factor = rng.normal(size=(20, 20)) / 4 + np.eye(20)
+    x = rng.normal(size=(60, 20)) @ factor.T
+    estimate = vvcv.estimate(Task(x, -x @ np.linalg.inv(factor @ factor.T), x[:, 0] + x[:, 3] ** 2), check=False)
+    exact = (factor @ factor.T)[3, 3]
+    assert abs(estimate.mean[0] - exact) < 1e-3 * abs(np.mean(x[:, 0] + x[:, 3] ** 2) - exact)
+
+
+def test_more_quadratic_columns_than_tuning_rows_are_no_error():
+    x = np.random.default_rng(0).normal(size=(1500, 45))
+    estimate = vvcv.estimate(Task(x, -x, np.cos(x[:, 0]) + x[:, 1]), check=False)
+    assert abs(estimate.mean[0] - np.exp(-0.5)) < 5 * estimate.std_error[0] < 0.01
 
 
 @pytest.mark.parametrize(("d", "n"), [(60, 110), (40, 72)])

@@ -38,8 +38,8 @@ UNREMARKABLE = 4.0
 PRICE = 0.125
 
 #: Part of the plain average's error below which an error bar is no reason to prefer another fit: all of them are good
-#: enough there, and what a bar adds to a promise is mostly rounding. Between .001 and .01 errors differ by 2 %; without
-#: it, hierarchical posteriors of `benchmarks/trust` are covered in 93 % instead of 96 % (14 replications each).
+#: enough there, and what a bar adds to a promise is mostly rounding. Between .001 and .01 errors differ by 2 %; were
+#: bars left out of the weighing, hierarchical posteriors of `benchmarks/trust` would be covered in 93 %, not 96 %.
 GOOD_ENOUGH = 0.003
 
 #: The least error of a mean, relative to numbers of its size: their sums are rounded by as much, even where a fit
