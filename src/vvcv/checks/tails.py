@@ -1,9 +1,7 @@
 """Tails too heavy for an error bar: of values, of scores, and of the target itself as its scores tell.
 
     values   Hill's index of either tail: below 2 there is no variance
-    target   a = -x . s in whitened coordinates, at the outermost points against their distance r. Student's t with nu
-             degrees of freedom has a = (nu + d) r^2 / (nu + r^2): a slope b of a against log r^2, relative to a, gives
-             nu = a / (1 - b) - d. Lighter tails have slopes near 1 (a Gaussian's is 1) and nu without bound.
+    target   the degrees of freedom of Student's t whose tail its scores have (`data.tails`)
 
 Few points tell a target's tail by its scores where their distances alone do not: the scores are no estimates.
 """
@@ -15,26 +13,14 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float
 
-from ..data.groups import whitened
+from ..data.tails import LIGHT, StudentTail
 from ..data.task import Tasks
 from .findings import Finding, Severity
 from .sample import Sample
 
-#: Degrees of freedom from which on a tail is light: with fewer, a square has no fourth moment, and averages of
-#: unbounded integrands need many more draws than the error bar says.
-LIGHT = 7.0
-
-#: The outer share of the points; the slope's standard errors to spare; the scatter about the line, relative to a, above
-#: which the tail is not one of a cloud that is alike on all sides. Fewer points than a quarter leave the slope open,
-#: more are no tail.
-OUTER, SURE, SCATTER = 0.25, 3.0, 0.25
-
-#: Points from which on a tail is looked at: the outer quarter of fewer is a handful.
-FEWEST = 40
-
 #: Integrands grow into the tail whose values spread so much more at the outer points than at the others, and whose
-#: largest distance from the median is so much more than nine tenths of them have: bounded ones do neither.
-GROWING, REACHING = 1.5, 1.4
+#: largest distance from the median is so much more than nine tenths of them have: bounded ones do not do both.
+GROWING, REACHING = 1.2, 1.25
 
 
 class Tail(NamedTuple):
@@ -78,23 +64,6 @@ def heavy_tail(values: Float[np.ndarray, " n"], sure: float = 3.0) -> Tail | Non
     return Tail(index, "warning" if surely else "note") if probably else None
 
 
-def degrees_of_freedom(sample: Sample) -> float:
-    """Those of Student's t whose tail the scores have, an upper bound; infinite where the tail is light or unclear."""
-    if sample.size < FEWEST:
-        return np.inf
-    outer, z, t = _outer(sample)
-    a, squared = -(z[outer] * t[outer]).sum(axis=1), (z[outer] ** 2).sum(axis=1)
-    if not (a.mean() > 0 and squared.min() > 0 and np.ptp(squared) > 1e-9 * squared.max()):
-        return np.inf
-    distance, relative = np.log(squared) - np.log(squared).mean(), a / a.mean() - 1
-    slope = distance @ relative / (distance @ distance)
-    scatter = np.sqrt(np.sum((relative - slope * distance) ** 2) / (len(a) - 2))
-    surely = slope + SURE * scatter / np.linalg.norm(distance)
-    if scatter > SCATTER or surely >= 1:
-        return np.inf
-    return float(a.mean() / (1 - surely) - z.shape[1])
-
-
 def _grows(values: Float[np.ndarray, " n"], outer: Bool[np.ndarray, " n"]) -> bool:
     distance = np.abs(values - np.median(values))
     wider = values[outer].std() > GROWING * values[~outer].std()
@@ -109,27 +78,21 @@ def _hill(excess: Float[np.ndarray, " k"]) -> tuple[float, int] | None:
     return 1 / float(np.mean(np.log(largest[:count] / largest[count]))), count
 
 
-def _outer(sample: Sample) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    z, t = whitened(sample.points, sample.scores)
-    count = max(3, int(OUTER * sample.size))
-    return np.argsort((z**2).sum(axis=1))[-count:], z, t
-
-
 def _heavy_target(sample: Sample, tasks: Tasks) -> list[Finding]:
-    freedom = degrees_of_freedom(sample)
-    if freedom >= LIGHT:
+    tail = StudentTail.of(sample.points, sample.scores)
+    if tail is None or tail.at_most >= LIGHT:
         return []
     outer = np.zeros(sample.size, dtype=bool)
-    outer[_outer(sample)[0]] = True
+    outer[tail.outer] = True
     values = {name: tasks[name].values for name in sample.names}
     growing = [name for name, f in values.items() if _grows(f, outer)]
     if not growing:
         return []
     shown = ", ".join(map(repr, growing[:3])) + (f" and {len(growing) - 3} more" if len(growing) > 3 else "")
     message = (
-        f"the target has heavy tails, by its scores those of Student's t with about {freedom:.1f} degrees of freedom, "
-        f"into which the values of {shown} grow: rare large values are missing from most samples, and error bars are "
-        "too narrow."
+        "the target has heavy tails, by its scores those of Student's t with about "
+        f"{tail.freedom:.1f} degrees of freedom, into which the values of {shown} grow: rare large values are missing "
+        "from most samples, and error bars are too narrow."
     )
     remedy = "Bound or transform the integrand, or reparametrise so that tails are light; more points help slowly."
     return [Finding("warning", "heavy-tails", message, remedy, sample.label)]

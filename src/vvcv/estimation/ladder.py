@@ -20,8 +20,9 @@ from ..candidates.kernel import Options, best_of
 from ..candidates.one_function import OneFunctionFit
 from ..candidates.plain import average, effective_size, skewness
 from ..candidates.polynomial import PolynomialFit, polynomials
-from ..candidates.rungs import FEWEST_POINTS, KernelFits
+from ..candidates.rungs import FEWEST_POINTS
 from ..data import Prepared, in_separate_groups
+from ..data.tails import StudentTail
 from ..linear_system.merit import merit_of
 from ..report.explanation import RUNGS
 from ..runtime.clock import limited, time_left
@@ -29,9 +30,9 @@ from ..runtime.memory import bytes_needed, largest_system
 from ..runtime.progress import announce
 from ..runtime.threads import SMALL_SYSTEM
 from ..tuning.attempts import those_that_work
-from .describe import describe
 from .diagnosis import Diagnosis
 from .streamed import Streamed
+from .views import views_of
 from .weights import ROUNDING, Answer, Witness, combine, doubt, no_variate, with_witness
 
 #: Rungs of the ladder, from simple to rich, and those that solve for all rows exactly.
@@ -55,12 +56,13 @@ class RefusedError(ValueError):
 
 
 class Ladder:
-    """Answers of all rungs over one data set."""
+    """Answers of all rungs over one data set, whose target may have a tail that is better drawn in."""
 
-    def __init__(self, prepared: Prepared, options: Options) -> None:
+    def __init__(self, prepared: Prepared, options: Options, tail: StudentTail | None = None) -> None:
         self.prepared = prepared
         self.tasks = prepared.tasks
-        self.fits = KernelFits(prepared, options)
+        self.views = views_of(prepared, options, tail)
+        self.fits = self.views[0].fits
         self._finished: list[list[list[Answer]]] = []
         self._joined = False
         self._streamed = Streamed(prepared.tasks, options)
@@ -78,8 +80,9 @@ class Ladder:
         if method == "inducing":
             return self._streamed.candidates(method)
         with limited(time_left() - self._seconds_to_solve(method)):
-            fits = self.fits.of(method)
-        return [self._solved(method, fits.get(t, []), t) for t in range(len(self.prepared.tasks))]
+            offered = [view.fits.of(method) for view in self.views]
+        fits = [[fit for each in offered for fit in each.get(t, [])] for t in range(len(self.tasks))]
+        return [self._solved(method, serving, t) for t, serving in enumerate(fits)]
 
     def automatic(self) -> list[list[Answer]]:
         """All candidates for each task.
@@ -115,7 +118,7 @@ class Ladder:
             return 0.0
         together = self.fits.pooled or method.startswith("vv")
         tasks = self.fits.eligible[:1] if together else self.fits.eligible
-        return sum(seconds_to_solve(self.fits.rows(method, task)) for task in tasks)
+        return len(self.views) * sum(seconds_to_solve(self.fits.rows(method, task)) for task in tasks)
 
     def _automatic_methods(self) -> Sequence[str]:
         if len(self.fits.eligible) < 2:
@@ -226,7 +229,7 @@ class Ladder:
         return [answer for answers in solved for answer in answers]
 
     def _answers(self, method: str, fit: KernelFit | OneFunctionFit, task: int) -> list[Answer]:
-        member = fit.members.index(task)
+        member, view = fit.members.index(task), next(view for view in self.views if view.has(fit))
         error = float(fit.std_error[member])
         answer = Answer(
             method,
@@ -234,8 +237,8 @@ class Ladder:
             error,
             float(fit.merits[member]) + doubt(error, float(fit.promised[member]), self._plain_error(task)),
             fit.freedom,
-            lambda points, scores: fit.variate(points, scores, member),
-            describe(fit),
+            view.variate(fit, member),
+            view.describe(fit),
             float(fit.model_error[member]),
         )
         return self._with_witness(answer, task, fit.left_out(member), fit.move(member))

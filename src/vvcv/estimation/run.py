@@ -11,6 +11,7 @@ import numpy as np
 
 from ..candidates.kernel import Options
 from ..data import Prepared, Task, Tasks, as_tasks, require
+from ..data.tails import tail_of
 from ..kernels import Kernel, as_kernel
 from ..linear_system.model import Criterion
 from ..runtime.clock import limited, time_left
@@ -137,7 +138,12 @@ def _check_wishes(on_alarm: str, on_interrupt: str, refused: str, seconds: float
 
 
 def _ladder(tasks: Tasks, options: Options) -> AnyLadder:
-    return LargeLadder(tasks, options) if any(too_large(tasks)) else Ladder(Prepared.of(tasks), options)
+    if any(too_large(tasks)):
+        return LargeLadder(tasks, options)
+    prepared = Prepared.of(tasks)
+    # A kernel of the user's own is a function of standardised coordinates, whatever their tails.
+    own = any(isinstance(family, Kernel) for family in options.families)
+    return Ladder(prepared, options, None if own else tail_of(prepared))
 
 
 def _climb_all(ladder: AnyLadder, methods: Sequence[str], refused: str, progress: bool | None) -> dict[str, Estimate]:

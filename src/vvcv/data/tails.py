@@ -1,0 +1,155 @@
+"""Targets with heavy tails, as their scores tell, and coordinates in which those tails are light.
+
+Student's t with nu degrees of freedom has, at distance r from its centre m, in units in which it is round,
+
+    a = -(x - m) . s = (nu + d) r^2 / (nu + r^2)
+
+so the slope b of a against log r^2, relative to a, gives nu = a / (1 - b) - d wherever it is taken. Lighter tails have
+slopes near one (a Gaussian's is one) and nu without bound. Units come from the scores, whose second moments are there
+where those of the points are not: E[s s'] = (nu + d) / (nu + d + 2) Sigma^-1. Drawn in by
+
+    y = z rho / r,   rho^2 = (nu + d) log(1 + r^2 / nu),   z = Sigma^-1/2 (x - m)
+
+the tail is a Gaussian's: p(y) falls like exp(-rho^2 nu / (nu + d) / 2). Expectations are the same in any coordinates,
+as long as the scores are those of the density in them; a few far points no longer stand alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from jaxtyping import Float, Int
+from scipy.linalg import solve_triangular
+
+from .duplicates import Distinct
+from .prepare import Prepared
+from .standardize import SMALLEST_PRECISION
+from .task import Task, Tasks
+
+#: Degrees of freedom from which on a tail is light: with fewer, a square has no fourth moment, and averages of
+#: unbounded integrands need many more draws than the error bar says. (Logistic variables seem to have 7.5 to 8.)
+LIGHT = 7.0
+
+#: The outer share of the points; the slope's standard errors to spare; the scatter about the line, relative to a, above
+#: which the tail is not one of a cloud that is alike on all sides. Fewer points than a quarter leave the slope open,
+#: more are no tail.
+OUTER, SURE, SCATTER = 0.25, 2.5, 0.25
+
+#: Points from which on a tail is looked at: the outer quarter of fewer is a handful.
+FEWEST = 40
+
+#: Degrees of freedom from which on a tail is as good as a Gaussian's, and not drawn in: between this and LIGHT it is
+#: fitted both ways, since either may suit (logistic variables are followed ten times as well, Student's t with 8 not).
+GAUSSIAN = 30.0
+
+#: Least degrees of freedom that a tail is drawn in by: with fewer there is no mean to be estimated.
+LEAST = 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class StudentTail:
+    """The tail of Student's t that scores look like: z = (x - centre) @ factor is round."""
+
+    freedom: float
+    at_most: float
+    centre: Float[np.ndarray, " d"]
+    factor: Float[np.ndarray, "d d"]
+    outer: Int[np.ndarray, " k"]
+
+    @classmethod
+    def of(cls, points: Float[np.ndarray, "n d"], scores: Float[np.ndarray, "n d"]) -> StudentTail | None:
+        """The tail of a sample; None where it is unclear, or where there are too few points to tell.
+
+        >>> x = np.random.default_rng(0).standard_t(4, size=(500, 1))
+        >>> round(StudentTail.of(x, -5 * x / (4 + x**2)).freedom, 1)
+        4.0
+        >>> StudentTail.of(x[:20], -x[:20]) is None
+        True
+        """
+        n, d = points.shape
+        factor = _root(scores.T @ scores / n)
+        if n < FEWEST or factor is None:
+            return None
+        centre = np.median(points, axis=0)
+        squared = np.sum(((points - centre) @ factor) ** 2, axis=1)
+        outer = np.argsort(squared, kind="stable")[-int(OUTER * n) :]
+        a, squared = -np.sum((points[outer] - centre) * scores[outer], axis=1), squared[outer]
+        if not (a.mean() > 0 and squared.min() > 0 and np.ptp(squared) > 1e-9 * squared.max()):
+            return None
+        distance, relative = np.log(squared) - np.log(squared).mean(), a / a.mean() - 1
+        slope = distance @ relative / (distance @ distance)
+        scatter = np.sqrt(np.sum((relative - slope * distance) ** 2) / (len(a) - 2))
+        surely = slope + SURE * scatter / np.linalg.norm(distance)
+        if scatter > SCATTER or surely >= 1:
+            return None
+        freedom, at_most = (max(float(a.mean() / (1 - b)) - d, LEAST) for b in (slope, surely))
+        return cls(freedom, at_most, centre, factor * np.sqrt((freedom + d + 2) / (freedom + d)), outer)
+
+    def drawn_in(
+        self, points: Float[np.ndarray, "n d"], scores: Float[np.ndarray, "n d"]
+    ) -> tuple[Float[np.ndarray, "n d"], Float[np.ndarray, "n d"]]:
+        """Points y in which the tail is light, and the scores of their density: J' s + grad_y log |J|, J = dx/dy.
+
+        With q = r^2 / nu and f = log(1 + q) / q, J' s = s / w + z (z . s) c and grad_y log |J| = z ((d - 2) c +
+        2 w / (nu + d)), where w = rho / r = sqrt(f (nu + d) / nu) and c = ((1 + q) f - 1) / (q nu w).
+        """
+        nu, d = self.freedom, points.shape[1]
+        z = (points - self.centre) @ self.factor
+        s = solve_triangular(self.factor, scores.T, lower=True).T
+        q = np.sum(z**2, axis=1, keepdims=True) / nu
+        f, h = _log_over(q)
+        w = np.sqrt(f * (nu + d) / nu)
+        along = h / (nu * w) * (np.sum(z * s, axis=1, keepdims=True) + d - 2) + 2 * w / (nu + d)
+        return z * w, s / w + z * along
+
+
+def tail_of(prepared: Prepared) -> StudentTail | None:
+    """The tail of all tasks' points together, where it is surely heavier than a Gaussian's."""
+    rows = prepared.distinct[:1] if prepared.tasks.share_points else prepared.distinct
+    tail = StudentTail.of(np.concatenate([r.points for r in rows]), np.concatenate([r.scores for r in rows]))
+    return tail if tail is not None and tail.at_most < GAUSSIAN else None
+
+
+def with_tail_drawn_in(prepared: Prepared, tail: StudentTail) -> Prepared:
+    """The same rows, in the same order, in coordinates in which the tail is light."""
+    shared = prepared.tasks.share_points
+    first = _mapped(prepared.distinct[0], tail) if shared else None
+    rows = [
+        _mapped(r, tail) if first is None else r._replace(points=first[0], scores=first[1]) for r in prepared.distinct
+    ]
+    tasks = [_carried(task, name, r) for task, name, r in zip(prepared.tasks, prepared.tasks.names, rows, strict=True)]
+    return replace(prepared, tasks=Tasks(tasks), distinct=tuple(rows))
+
+
+def _mapped(rows: Distinct, tail: StudentTail) -> Distinct:
+    points, scores = tail.drawn_in(rows.points, rows.scores)
+    return rows._replace(points=points, scores=scores)
+
+
+def _carried(task: Task, name: str, rows: Distinct) -> Task:
+    points, scores, values = (
+        a.reshape(*(task.chains or (task.size,)), *a.shape[1:])
+        for a in (rows.points[rows.row], rows.scores[rows.row], task.values)
+    )
+    return Task(points, scores, values, name=name)
+
+
+def _root(moment: Float[np.ndarray, "d d"]) -> Float[np.ndarray, "d d"] | None:
+    """The Cholesky factor of second moments of scores; None where some combination of scores hardly varies."""
+    scale = np.sqrt(np.diag(moment))
+    if not (scale > 0).all():
+        return None
+    unit = moment / np.outer(scale, scale)
+    if np.linalg.eigvalsh(unit)[0] <= SMALLEST_PRECISION:
+        return None
+    return scale[:, None] * np.linalg.cholesky(unit)
+
+
+def _log_over(q: Float[np.ndarray, " n 1"]) -> tuple[Float[np.ndarray, " n 1"], Float[np.ndarray, " n 1"]]:
+    """f = log(1 + q) / q and ((1 + q) f - 1) / q, by their series where q is small."""
+    small = q < 1e-3
+    safe = np.where(small, 1.0, q)
+    f = np.where(small, 1 - q / 2 + q**2 / 3 - q**3 / 4 + q**4 / 5, np.log1p(safe) / safe)
+    h = np.where(small, 1 / 2 - q / 6 + q**2 / 12 - q**3 / 20, ((1 + safe) * np.log1p(safe) / safe - 1) / safe)
+    return f, h
