@@ -6,7 +6,8 @@ Every row runs in a process of its own, compilation counted, the import of vvcv 
 of N rows in the same process before and after. Where scikit-learn is installed, one fit of its Gaussian process to the
 same rows is timed in the same process, too. The target is a product of log-gamma densities, rotated; integrands are
 means, squares and products of its coordinates, with exact answers; tasks on points of their own are exponentials under
-normals.
+normals. Of the eight schools (non-centred; `trust/hierarchical_models.py`) means and squares of all coordinates and of
+the schools' effects are asked. Seconds grow like N^a, d^b, T^c: slopes of lines through the logarithms of three rows.
 """
 
 from __future__ import annotations
@@ -32,14 +33,24 @@ SHAPE = 8.0
 #: Name: rows, dimension, integrands on shared points.
 SHARED = {
     "N = 300, d = 8, T = 1": (300, 8, 1),
+    "N = 500, d = 10, T = 1": (500, 10, 1),
     "N = 1000, d = 10, T = 1": (1000, 10, 1),
     "N = 1000, d = 10, T = 10": (1000, 10, 10),
     "N = 1000, d = 10, T = 50": (1000, 10, 50),
+    "N = 1000, d = 5, T = 10": (1000, 5, 10),
+    "N = 1000, d = 20, T = 10": (1000, 20, 10),
     "N = 2000, d = 10, T = 1": (2000, 10, 1),
     "N = 4000, d = 25, T = 50": (4000, 25, 50),
     "N = 8000, d = 25, T = 10": (8000, 25, 10),
 }
-BOREHOLE = "borehole, 150 + 150"
+BOREHOLE, SCHOOLS = "borehole, 150 + 150", "eight schools, 4 x 1000, T = 36"
+
+#: Rows whose seconds show how they grow in N, d and T.
+GROWTH = {
+    "N": {500: "N = 500, d = 10, T = 1", 1000: "N = 1000, d = 10, T = 1", 2000: "N = 2000, d = 10, T = 1"},
+    "d": {5: "N = 1000, d = 5, T = 10", 10: "N = 1000, d = 10, T = 10", 20: "N = 1000, d = 20, T = 10"},
+    "T": {1: "N = 1000, d = 10, T = 1", 10: "N = 1000, d = 10, T = 10", 50: "N = 1000, d = 10, T = 50"},
+}
 
 #: Name: tasks, points of each one's own, targets.
 OWN = {"8 tasks x 60, 8 targets": (8, 60), "20 tasks x 20, 20 targets": (20, 20)}
@@ -52,6 +63,7 @@ BARS = {
     "N = 1000, d = 10, T = 50": 600,
     "N = 4000, d = 25, T = 50": 60,
     "N = 8000, d = 25, T = 10": 25,
+    SCHOOLS: 40,
     "8 tasks x 60, 8 targets": 2000,
     "20 tasks x 20, 20 targets": 2000,
 }
@@ -93,6 +105,20 @@ def two_boreholes(seed: int) -> tuple[vvcv.Tasks, np.ndarray]:
     return vvcv.Tasks([cheap, dear]), np.array([borehole.EXACT_LOW, borehole.EXACT_HIGH])
 
 
+def eight_schools(seed: int) -> tuple[vvcv.Tasks, np.ndarray]:
+    """Exact draws (mu, eta, log tau) as four chains; theta = mu + tau eta."""
+    sys.path.insert(0, str(Path(__file__).parent / "trust"))
+    from hierarchical_models import Centred, Model, schools
+
+    model, of_effects = schools(Model), schools(Centred).exact()
+    x = model.sample(np.random.default_rng(seed), 4000)
+    effects = x[:, :1] + np.exp(x[:, -1:]) * x[:, 1:-1]
+    values = np.hstack([x, x**2, effects, effects**2])
+    exact = np.concatenate([model.exact(), of_effects[1:9], of_effects[11:19]])
+    chains = (a.reshape(4, 1000, -1) for a in (x, model.score(x), values))
+    return vvcv.Tasks.shared(*chains), exact
+
+
 def factorisation(rows: int) -> float:
     """Seconds of the fastest of three Cholesky factorisations."""
     seconds = []
@@ -108,6 +134,8 @@ def drawn(name: str, seed: int) -> tuple[vvcv.Tasks, np.ndarray]:
     """The data of a row, with exact answers."""
     if name in OWN:
         return own_targets(*OWN[name], seed)
+    if name == SCHOOLS:
+        return eight_schools(seed)
     return two_boreholes(seed) if name == BOREHOLE else log_gamma(*SHARED[name], seed)
 
 
@@ -150,10 +178,20 @@ def measure(name: str, seed: int) -> dict:
     }
 
 
+def growth(rows: dict[str, dict]) -> dict[str, float]:
+    """The exponents of N, d and T, of those whose rows were run."""
+    found = {}
+    for what, names in GROWTH.items():
+        if all(name in rows for name in names.values()):
+            seconds = [rows[name]["seconds"] for name in names.values()]
+            found[what] = round(float(np.polyfit(np.log(list(names)), np.log(seconds), 1)[0]), 2)
+    return found
+
+
 def main() -> None:
     """Run the rows, each in a fresh process, and record them."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rows", nargs="*", default=[BOREHOLE, *SHARED, *OWN])
+    parser.add_argument("--rows", nargs="*", default=[BOREHOLE, *SHARED, SCHOOLS, *OWN])
     parser.add_argument("--seed", type=int, default=40000)
     parser.add_argument("--out", type=Path, default=Path("benchmarks/time_to_answer.json"))
     parser.add_argument("--one", help="measure one row in this process and print it")
@@ -161,10 +199,15 @@ def main() -> None:
     if arguments.one:
         print(json.dumps(measure(arguments.one, arguments.seed)))
         return
-    record = {"machine": f"{platform.machine()}, {platform.processor()}, {platform.python_version()}", "rows": {}}
+    record = {
+        "machine": f"{platform.machine()}, {platform.processor()}, {platform.python_version()}",
+        "rows": {},
+        "growth": {},
+    }
     for name in arguments.rows:
         command = [sys.executable, __file__, "--one", name, "--seed", str(arguments.seed)]
         record["rows"][name] = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
+        record["growth"] = growth(record["rows"])
         print(name, record["rows"][name], flush=True)
         arguments.out.write_text(json.dumps(record, indent=1) + "\n")
 
