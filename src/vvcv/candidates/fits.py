@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -16,6 +16,7 @@ from ..linear_system.design import Design, orthonormal_features
 from ..linear_system.mean_errors import Errors, tail_moves
 from ..linear_system.model import solve
 from ..runtime.clock import factorisation_seconds
+from ..runtime.once import cached_property
 from ..stein import Ridge, SteinKernel, gram, polynomial_features, task_matrix, with_kernel
 from ..stein.host_gram import MOST_ROWS
 from ..tuning.search import Found

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -22,6 +22,7 @@ from numpy.linalg import LinAlgError
 
 from ..data import Prepared, Task, Tasks
 from ..linear_system.merit import merit_of
+from ..runtime.once import cached_property
 from ..tuning.attempts import those_that_work
 from ..tuning.search import Found
 from .fits import KernelFit

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import partial
 
 from ..data import Prepared
 from ..runtime.memory import MOST_TUNING_ROWS, largest_system
+from ..runtime.once import cached_property
 from ..stein import count_features
 from ..tuning.attempts import those_that_work
 from .fits import KernelFit

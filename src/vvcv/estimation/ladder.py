@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import partial
 from math import hypot
 
 import numpy as np
@@ -26,6 +26,7 @@ from ..linear_system.merit import merit_of
 from ..report.explanation import RUNGS
 from ..runtime.clock import limited, time_left
 from ..runtime.memory import bytes_needed, largest_system
+from ..runtime.once import cached_property
 from ..runtime.progress import announce
 from ..runtime.threads import SMALL_SYSTEM
 from ..tuning.attempts import those_that_work
