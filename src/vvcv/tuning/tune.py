@@ -1,4 +1,4 @@
-"""Choosing the parameters of a model by restricted likelihood or leave-one-out, with exact gradients and L-BFGS."""
+"""Choosing the parameters of a model by restricted likelihood or leave-one-out, with exact gradients."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import NamedTuple
 import jax
 import numpy as np
 from scipy.linalg import LinAlgError
-from scipy.optimize import minimize
 
 from ..linear_system.model import Criterion, Model
 from ..runtime.progress import tick
+from .descent import minimise
 from .interrupt import stop_requested
 from .parameters import Parameters
 
@@ -80,17 +80,8 @@ def tune_leaves(
         best.offer(value, free, factor)
         return value, slope
 
-    low, high = parameters.bounds.T
-    first = np.clip(parameters.free(start), low, high)
     with suppress(_StoppedError):
-        minimize(
-            value_and_gradient,
-            first,
-            jac=True,
-            method="L-BFGS-B",
-            bounds=parameters.bounds,
-            options={"maxfun": max_evaluations, "maxiter": max_evaluations, "ftol": GAIN, "maxcor": 20},
-        )
+        minimise(value_and_gradient, parameters.free(start), parameters.bounds, max_evaluations, GAIN)
     if best.free is None:
         raise LinAlgError("The covariance could not be factorised anywhere near the starting values.")
     return Tuned(parameters.multiplied(best.free, best.factor), best.value, parameters.count)
