@@ -56,7 +56,7 @@ RACE, FAMILY_RACE, PARTS_RACE, ROWS_RACE = (40, 40), (15, 20), (20, 30), (14, 7)
 
 #: Rows that evaluations are counted for, and how many times the number stated a search takes at least and at most: on
 #: fewer rows they cost less. (At most twice as many makes errors of the borehole at 10 to 20 runs 10 to 50 % larger.)
-COUNTED_ROWS, SHORTEST, LONGEST = 100, 0.8, 3.0
+COUNTED_ROWS, SHORTEST, LONGEST = 100, 0.6, 3.0
 
 #: First looks that are followed: the best look may lead to the worse optimum, so the second goes on too.
 MOST_FOLLOWED = 2
