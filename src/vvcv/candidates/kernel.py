@@ -19,6 +19,7 @@ from ..kernels import Kernel
 from ..linear_system.design import Design
 from ..linear_system.model import Criterion
 from ..runtime.memory import MOST_TUNING_ROWS
+from ..runtime.threads import worth_a_thread
 from ..tuning.attempts import those_that_work
 from ..tuning.search import (
     COARSE_ROWS,
@@ -109,15 +110,15 @@ def joint(prepared: Prepared, members: tuple[int, ...], own: dict[int, KernelFit
     return [*separable, *map(_credited, alike), *own_part]
 
 
-def semi_exact(fits: Sequence[KernelFit], degree: int, options: Options) -> list[KernelFit]:
-    """The best fits with polynomial columns of total degree `degree` for every task, tuned again from there.
+def semi_exact(fits: Sequence[KernelFit], degrees: Sequence[int], options: Options) -> list[KernelFit]:
+    """The best fits with polynomial columns of each total degree for every task, tuned again from there.
 
     What the polynomials take away may leave a smoother rest, so the best of the smoothest family is tried as well.
     """
     smoothest = [fit for fit in fits if fit.found.family is options.families[0]]
     chosen = {id(fit): fit for fit in (best_of(fits), *([best_of(smoothest)] if smoothest else []))}
-    attempts = (partial(_with_columns, fit, degree, options) for fit in chosen.values())
-    return those_that_work(attempts, required=False, at_once=True)
+    attempts = [partial(_with_columns, fit, degree, options) for degree in degrees for fit in chosen.values()]
+    return those_that_work(attempts, False, worth_a_thread(fits[0].design.size))
 
 
 def best_of(fits: Sequence[KernelFit]) -> KernelFit:
@@ -215,7 +216,7 @@ def _shared_and_own(
         )
         for frame, shared, part in starts
     ]
-    found = those_that_work(attempts, required=False, at_once=True)
+    found = those_that_work(attempts, False, worth_a_thread(next(iter(designs.values())).size))
     return [replace(separable, coordinates=coordinates[f.system], found=f) for f in found]
 
 

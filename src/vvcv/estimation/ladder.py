@@ -28,7 +28,7 @@ from ..runtime.clock import limited, time_left
 from ..runtime.memory import bytes_needed, largest_system
 from ..runtime.once import cached_property
 from ..runtime.progress import announce
-from ..runtime.threads import SMALL_SYSTEM
+from ..runtime.threads import worth_a_thread
 from ..tuning.attempts import those_that_work
 from .describe import describe
 from .diagnosis import Diagnosis
@@ -89,9 +89,12 @@ class Ladder:
         """
         self._finished, self._joined = [], False
         if not all(self._grouped):
-            for method in self._automatic_methods():
+            methods = self._automatic_methods()
+            for method in methods:
                 if method == "mc" or self._seconds_to_solve(method) <= time_left():
                     announce(RUNGS[method])
+                    if method in ("secf", "vv") and time_left() == np.inf:
+                        self.fits.work_ahead(methods)
                     self._finished.append(self.candidates(method))
                     self._joined |= method == "vv"
         return self.so_far()
@@ -223,7 +226,7 @@ class Ladder:
         rows = self.fits.rows(method, task)
         # The last one begun in time ends in time.
         with limited(np.inf if time_left() == np.inf else time_left() - seconds_to_solve(rows)):
-            solved = those_that_work(attempts, required=False, at_once=rows <= SMALL_SYSTEM)
+            solved = those_that_work(attempts, required=False, at_once=worth_a_thread(rows))
         return [answer for answers in solved for answer in answers]
 
     def _answers(self, method: str, fit: KernelFit | OneFunctionFit, task: int) -> list[Answer]:

@@ -21,10 +21,10 @@ from ..kernels import Kernel
 from ..linear_system.design import Design
 from ..linear_system.mean_errors import Errors
 from ..linear_system.model import Criterion, Evaluation, Model, solve
-from ..runtime.threads import one_thread
+from ..runtime.threads import one_thread, worth_a_thread
 from .attempts import those_that_work
 from .interrupt import stop_requested
-from .parameters import Parameters
+from .parameters import Parameters, smallest_noise
 from .starts import CANDIDATES, change_family, with_parts, without_noise
 from .tune import Tuned, tune_leaves
 
@@ -121,7 +121,7 @@ def _on_more_rows(found: list[Found], designs: Mapping[Any, Design], criterion: 
     steps = zip((MORE_ROWS, all_rows) if all_rows > MORE_ROWS else (all_rows,), ROWS_RACE, strict=False)
     for rows, evaluations in () if stop_requested() else steps:
         attempts = (partial(refit, f, designs[f.system].thinned(rows), f.model, criterion, evaluations) for f in found)
-        found = _not_far_behind(those_that_work(attempts, at_once=True), designs)
+        found = _not_far_behind(those_that_work(attempts, at_once=worth_a_thread(rows)), designs)
     return found
 
 
@@ -138,7 +138,7 @@ def _from_neighbours(
         for near in neighbours
         if (design := coarse.get(near.system)) is not None
     ]
-    found = [] if stop_requested() else those_that_work(attempts, required=False, at_once=True)
+    found = [] if stop_requested() else those_that_work(attempts, False, _at_once(coarse))
     alone = [f for f in found if not f.model.log_parts.size]
     if not alone:
         return None
@@ -158,7 +158,7 @@ def _on_coarse_rows(
 ) -> tuple[list[Found], list[Found]]:
     """A model of each family that can keep up, and the best with polynomial parts."""
     few = {system: design.thinned(LOOK_ROWS) for system, design in coarse.items()}
-    looks = sorted(those_that_work(all_looks(few), at_once=True), key=_merit)
+    looks = sorted(those_that_work(all_looks(few), at_once=_at_once(few)), key=_merit)
     alone = [_richer(coarse, [look for look in looks if not look.model.log_parts.size] or looks, criterion)]
     for family in () if stop_requested() else families[1:]:
         last = alone[-1]
@@ -218,7 +218,7 @@ def race(
     None where none works and none is required.
     """
     first, more = evaluations
-    found = those_that_work((partial(attempt, max_evaluations=first) for attempt in attempts), required, at_once=True)
+    found = those_that_work([partial(a, max_evaluations=first) for a in attempts], required, _at_once(designs))
     if not found:
         return []
     best = min(found, key=_merit)
@@ -235,11 +235,6 @@ def judged(found: Found, design: Design) -> Found:
     except LinAlgError:
         total = np.inf
     return replace(found, merit=total if np.isfinite(total) else np.inf)
-
-
-def noise_floor(design: Design) -> float:
-    """The smallest relative noise with which a Cholesky factorisation of N rows is safe in float64."""
-    return max(1e-13, 10 * design.size * np.finfo(float).eps)
 
 
 def _richer(designs: Mapping[Any, Design], looks: list[Found], criterion: Criterion) -> Found:
@@ -293,7 +288,12 @@ def _affordable(evaluations: int, design: Design) -> int:
 
 def _tuned(design: Design, start: Model, criterion: Criterion, level: int, max_evaluations: int) -> Tuned:
     evaluation, most = Evaluation(start, design, criterion, scaled=True), _affordable(max_evaluations, design)
-    return tune_leaves(evaluation, start, LEVELS[level], most, noise_floor(design))
+    return tune_leaves(evaluation, start, LEVELS[level], most, smallest_noise(design.size))
+
+
+def _at_once(designs: Mapping[Any, Design]) -> bool:
+    """Whether searches on these rows go side by side."""
+    return worth_a_thread(next(iter(designs.values())).size)
 
 
 def _merit(found: Found) -> float:
