@@ -27,7 +27,8 @@ REMEMBERED = 20
 #: Share of the decrease promised by the slope with which a step is taken (Armijo), as usual.
 ENOUGH = 1e-4
 
-#: A step that is too long is cut at least and at most to these shares of its length.
+#: A step that is too long is cut at least and at most to these shares of its length: less would hardly change it, and
+#: a parabola through values far apart knows no more.
 LEAST_CUT, MOST_CUT = 0.5, 0.1
 
 #: How often a step is cut before its direction is given up for the gradient, and that one for good: a first step
