@@ -32,9 +32,9 @@ ROUNDED_ROWS = 1000
 #: and their interval scores are lowest; at nothing 91 %, at one 98 % (10 replications each).
 BEYOND = 0.5
 
-#: What a solution with its errors takes, in factorisations of its size (2.3 to 3.6 at 1000 to 4000 rows, with polynomial
-#: parts and without), and the seconds of a compilation where one is needed.
-FACTORISATIONS, COMPILATION = 4.0, 2.0
+#: What a solution with its errors takes, in factorisations of its size (2.3 to 3.5 of 1000 to 4000 rows), and the
+#: seconds of a compilation where one is needed.
+FACTORISATIONS, COMPILATION = 3.0, 2.0
 
 
 class Solution(NamedTuple):
