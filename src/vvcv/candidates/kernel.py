@@ -17,7 +17,7 @@ from jaxtyping import Float
 from ..data import Coordinates, Prepared, rounded
 from ..kernels import Kernel
 from ..linear_system.design import Design
-from ..linear_system.model import Criterion
+from ..linear_system.model import Criterion, Model
 from ..runtime.memory import MOST_TUNING_ROWS
 from ..runtime.threads import worth_a_thread
 from ..tuning.attempts import those_that_work
@@ -34,7 +34,9 @@ from ..tuning.search import (
 )
 from ..tuning.starts import (
     CANDIDATES,
+    FAMILIES,
     change_family,
+    in_other_units,
     on_tasks,
     one_function,
     scalar_model,
@@ -201,7 +203,7 @@ def _shared_and_own(
     designs = {system: _tuning_design(prepared, members, c, 0, False) for system, c in coordinates.items()}
     alone = {
         (frame.system, frame.family): [
-            _own_start(own[task], coordinates[frame.system], frame, options).model for task in members
+            _own_start(own[task], coordinates[frame.system], frame, options) for task in members
         ]
         for frame, _, _ in starts
     }
@@ -220,11 +222,14 @@ def _shared_and_own(
     return [replace(separable, coordinates=coordinates[f.system], found=f) for f in found]
 
 
-def _own_start(own: KernelFit, coordinates: Coordinates, frame: Found, options: Options) -> Found:
+def _own_start(own: KernelFit, coordinates: Coordinates, frame: Found, options: Options) -> Model:
     """One task's own kernel in the family and coordinates of another fit."""
+    mine = own.coordinates
+    if mine.system == coordinates.system == "scaled" and own.found.family == frame.family in FAMILIES:
+        return in_other_units(own.found.model, np.diag(mine.factor) / np.diag(coordinates.factor))
     design = _tuning_design(own.prepared, own.members, coordinates, 0, False)
     start = change_family(own.found.model, frame.family)
-    return refit(own.found, design, start, options.criterion, IN_FRAME)
+    return refit(own.found, design, start, options.criterion, IN_FRAME).model
 
 
 def _start_covariance(prepared: Prepared, members: tuple[int, ...]) -> Float[np.ndarray, "m m"]:

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Bool, Float
-from scipy.linalg import LinAlgError
+from scipy.linalg.lapack import dtrtrs
 
 Vector = Float[np.ndarray, " p"]
 Function = Callable[[Vector], tuple[float, Vector]]
@@ -121,11 +121,8 @@ class _Memory:
     def direction(self, gradient: Vector, free: Bool[np.ndarray, " p"]) -> Vector:
         """Downhill among the free entries: by all that is remembered, or along the gradient."""
         if not self.empty:
-            try:
-                direction = -self._times(gradient * free) * free
-            except LinAlgError:
-                direction = gradient
-            if gradient @ direction < 0:
+            direction = -self._times(gradient * free) * free
+            if gradient @ direction < 0:  # never of numbers that are none
                 return direction
             self.forget()
         downhill = -gradient * free
@@ -136,10 +133,9 @@ class _Memory:
         steps, changes = self._steps, self._changes
         products, squares = steps @ changes.T, changes @ changes.T
         scale = products[-1, -1] / squares[-1, -1]
-        triangle = np.triu(products)
-        u = np.linalg.solve(triangle, steps @ gradient)
+        u, _ = dtrtrs(products, steps @ gradient)
         bent = products.diagonal() * u + scale * (squares @ u - changes @ gradient)
-        v = np.linalg.solve(triangle.T, bent)
+        v, _ = dtrtrs(products, bent, trans=1)
         return scale * gradient + v @ steps - scale * (u @ changes)
 
 
