@@ -19,7 +19,7 @@ from ..runtime.clock import factorisation_seconds
 from ..runtime.once import cached_property
 from ..stein import Ridge, SteinKernel, gram, polynomial_features, task_matrix, with_kernel
 from ..stein.host_gram import MOST_ROWS
-from ..tuning.search import Found
+from ..tuning.found import Found
 from .plain import effective_size
 
 #: Rows up to which errors are judged on rounded data: left-out residuals of a smooth fit magnify the last digits, and

@@ -21,11 +21,11 @@ from ..linear_system.model import Criterion, Model
 from ..runtime.memory import MOST_TUNING_ROWS
 from ..runtime.threads import worth_a_thread
 from ..tuning.attempts import those_that_work
+from ..tuning.found import Found
 from ..tuning.search import (
     COARSE_ROWS,
     ROWS_RACE,
     STARTS,
-    Found,
     judged,
     race,
     refit,

@@ -25,7 +25,7 @@ from ..linear_system.merit import merit_of
 from ..runtime.once import cached_property
 from ..runtime.threads import worth_a_thread
 from ..tuning.attempts import those_that_work
-from ..tuning.search import Found
+from ..tuning.found import Found
 from .fits import KernelFit
 from .kernel import Options, on_other_data
 

@@ -96,10 +96,10 @@ class Parameters:
         return [entries[piece].reshape(shape) for piece, shape in self._pieces]
 
 
-def smallest_noise(rows: int) -> float:
+def noise_floor(rows: int) -> float:
     """The smallest relative noise with which a Cholesky factorisation of so many rows is safe in float64.
 
-    >>> smallest_noise(10)
+    >>> noise_floor(10)
     1e-13
     """
     return max(1e-13, 10 * rows * np.finfo(float).eps)

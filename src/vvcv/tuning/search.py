@@ -9,24 +9,24 @@ restricted likelihood chooses the parameters; between models their merit decides
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 from scipy.linalg import LinAlgError
 
-from ..data import CoordinateSystem
 from ..kernels import Kernel
 from ..linear_system.design import Design
 from ..linear_system.mean_errors import Errors
 from ..linear_system.model import Criterion, Evaluation, Model, solve
-from ..runtime.threads import one_thread, worth_a_thread
+from ..runtime.threads import cores, one_thread, side_by_side, worth_a_thread
 from .attempts import those_that_work
+from .found import Found
 from .interrupt import stop_requested
-from .parameters import Parameters, smallest_noise
+from .parameters import Parameters, noise_floor
 from .starts import CANDIDATES, change_family, with_parts, without_noise
-from .tune import Tuned, tune_leaves
+from .tune import Tuned, affordable, tune_leaves
 
 #: Ties of the levels: all dimensions alike, each with its own weight, each with its own weight and lengthscale.
 LEVELS: tuple[frozenset[str], ...] = (
@@ -54,10 +54,6 @@ FIRST_LOOK, FROM_NEIGHBOUR = 20, 25
 #: polynomial parts, more rows: on `benchmarks/trust` twice as many take twice the time for errors 3 to 7 % smaller.
 RACE, FAMILY_RACE, PARTS_RACE, ROWS_RACE = (40, 40), (15, 20), (20, 30), (14, 7)
 
-#: Rows that evaluations are counted for, and how many times the number stated a search takes at least and at most: on
-#: fewer rows they cost less. (At most twice as many makes errors of the borehole at 10 to 20 runs 10 to 50 % larger.)
-COUNTED_ROWS, SHORTEST, LONGEST = 100, 0.6, 3.0
-
 #: First looks that are followed: the best look may lead to the worse optimum, so the second goes on too.
 MOST_FOLLOWED = 2
 
@@ -68,27 +64,6 @@ Start = Callable[[str | Kernel, Design, float, float], Model]
 
 #: First looks at some designs, not yet taken.
 Looks = Callable[[Mapping[Any, Design]], Iterable[Callable[[], "Found"]]]
-
-
-@dataclass(frozen=True)
-class Found:
-    """A tuned model, where it was found, how its parameters are tied, and its merit (less is better).
-
-    `credit` is what a model may lag behind by in the merit of each task and still be preferred, for reasons that
-    values left out cannot tell.
-    """
-
-    tuned: Tuned
-    merit: float
-    system: CoordinateSystem
-    family: str | Kernel
-    level: int
-    credit: float = 0.0
-
-    @property
-    def model(self) -> Model:
-        """The model itself."""
-        return self.tuned.model
 
 
 def search(
@@ -159,17 +134,33 @@ def _on_coarse_rows(
     """A model of each family that can keep up, and the best with polynomial parts."""
     few = {system: design.thinned(LOOK_ROWS) for system, design in coarse.items()}
     looks = sorted(those_that_work(all_looks(few), at_once=_at_once(few)), key=_merit)
-    alone = [_richer(coarse, [look for look in looks if not look.model.log_parts.size] or looks, criterion)]
-    for family in () if stop_requested() else families[1:]:
-        last = alone[-1]
+    first = _richer(coarse, [look for look in looks if not look.model.log_parts.size] or looks, criterion)
+    rougher = partial(_rougher, first, coarse, families[1:], criterion)
+    parts = partial(_with_parts, coarse, looks, criterion=criterion)
+    if _at_once(coarse) and cores() > 1:  # hardly ever another than the first is the best, which parts are put beside
+        alone, beside_first = (outcome.result() for outcome in side_by_side([rougher, partial(parts, first)]))
+    else:
+        alone, beside_first = rougher(), None
+    best = min(alone, key=_merit)
+    beside_best = beside_first if best is first and beside_first is not None else parts(best)
+    return _not_far_behind(alone, coarse), beside_best
+
+
+def _rougher(
+    first: Found, coarse: Mapping[Any, Design], families: Sequence[str | Kernel], criterion: Criterion
+) -> list[Found]:
+    """The first, and one of each rougher family from the one before, up to one that falls far behind."""
+    found = [first]
+    for family in () if stop_requested() else families:
+        last = found[-1]
         # What a smooth family takes for noise may be the shape of a rough one: it starts without.
         start_model = without_noise(change_family(last.model, family))
         attempt = partial(refit, last, coarse[last.system], start_model, criterion, family=family)
-        rougher = race([attempt], FAMILY_RACE, coarse, criterion, required=False, rivals=alone)
-        alone += rougher
-        if rougher and rougher[0] not in _not_far_behind(alone, coarse):
+        rougher = race([attempt], FAMILY_RACE, coarse, criterion, required=False, rivals=found)
+        found += rougher
+        if rougher and rougher[0] not in _not_far_behind(found, coarse):
             break  # still rougher ones will not do better
-    return _not_far_behind(alone, coarse), _with_parts(coarse, looks, min(alone, key=_merit), criterion)
+    return found
 
 
 def _not_far_behind(found: list[Found], designs: Mapping[Any, Design]) -> list[Found]:
@@ -281,14 +272,9 @@ def _richest_level(model: Model, design: Design) -> int:
     return max(levels, default=0)
 
 
-def _affordable(evaluations: int, design: Design) -> int:
-    """About as many evaluations on these rows as cost what so many would on COUNTED_ROWS."""
-    return round(evaluations * min(max(COUNTED_ROWS / design.size, SHORTEST), LONGEST))
-
-
 def _tuned(design: Design, start: Model, criterion: Criterion, level: int, max_evaluations: int) -> Tuned:
-    evaluation, most = Evaluation(start, design, criterion, scaled=True), _affordable(max_evaluations, design)
-    return tune_leaves(evaluation, start, LEVELS[level], most, smallest_noise(design.size))
+    evaluation, most = Evaluation(start, design, criterion, scaled=True), affordable(max_evaluations, design.size)
+    return tune_leaves(evaluation, start, LEVELS[level], most, noise_floor(design.size))
 
 
 def _at_once(designs: Mapping[Any, Design]) -> bool:
