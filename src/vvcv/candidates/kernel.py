@@ -226,7 +226,8 @@ def _own_start(own: KernelFit, coordinates: Coordinates, frame: Found, options: 
     """One task's own kernel in the family and coordinates of another fit."""
     mine = own.coordinates
     if mine.system == coordinates.system == "scaled" and own.found.family == frame.family in FAMILIES:
-        return in_other_units(own.found.model, rounded(np.diag(mine.factor) / np.diag(coordinates.factor)))
+        unit = np.diag(mine.factor) / np.diag(coordinates.factor)
+        return in_other_units(own.found.model, np.exp(rounded(np.log(unit))))
     design = _tuning_design(own.prepared, own.members, coordinates, 0, False)
     start = change_family(own.found.model, frame.family)
     return refit(own.found, design, start, options.criterion, IN_FRAME).model
