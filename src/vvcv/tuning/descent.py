@@ -12,6 +12,7 @@ covariance matrices this takes a third fewer evaluations than SciPy's L-BFGS-B, 
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from typing import NamedTuple
 
 import numpy as np
@@ -40,6 +41,55 @@ CUTS, FIRST_CUTS = 6, 12
 LONGEST_STEP = 4.0
 
 
+class Memory:
+    """The last steps and changes of the gradient: what is known of a function's curvature."""
+
+    def __init__(self, size: int) -> None:
+        self._steps, self._changes = np.empty((0, size)), np.empty((0, size))
+
+    def copy(self) -> Memory:
+        """The same, to be added to by another search."""
+        return copy(self)  # arrays are never written to
+
+    @property
+    def size(self) -> int:
+        """Number of entries of a step."""
+        return self._steps.shape[1]
+
+    @property
+    def empty(self) -> bool:
+        return len(self._steps) == 0
+
+    def forget(self) -> None:
+        self._steps, self._changes = self._steps[:0], self._changes[:0]
+
+    def remember(self, step: Vector, change: Vector) -> None:
+        """Keep a step along which the function bends upwards."""
+        if step @ change > np.finfo(float).eps * (change @ change):
+            self._steps = np.concatenate([self._steps[1 - REMEMBERED :], step[None]])
+            self._changes = np.concatenate([self._changes[1 - REMEMBERED :], change[None]])
+
+    def direction(self, gradient: Vector, free: Bool[np.ndarray, " p"]) -> Vector:
+        """Downhill among the free entries: by all that is remembered, or along the gradient."""
+        if not self.empty:
+            direction = -self._times(gradient * free) * free
+            if gradient @ direction < 0:  # never of numbers that are none
+                return direction
+            self.forget()
+        downhill = -gradient * free
+        return downhill / max(1.0, float(np.linalg.norm(downhill)))
+
+    def _times(self, gradient: Vector) -> Vector:
+        """H g."""
+        steps, changes = self._steps, self._changes
+        products, squares = steps @ changes.T, changes @ changes.T
+        scale = products[-1, -1] / squares[-1, -1]
+        u, _ = dtrtrs(products, steps @ gradient)
+        bent = products.diagonal() * u + scale * (squares @ u - changes @ gradient)
+        v, _ = dtrtrs(products, bent, trans=1)
+        return scale * gradient + v @ steps - scale * (u @ changes)
+
+
 class _Point(NamedTuple):
     """Where the function was evaluated, its value and its gradient there."""
 
@@ -49,11 +99,16 @@ class _Point(NamedTuple):
 
 
 def minimise(
-    function: Function, start: Vector, bounds: Float[np.ndarray, "p 2"], max_evaluations: int, gain: float
+    function: Function,
+    start: Vector,
+    bounds: Float[np.ndarray, "p 2"],
+    max_evaluations: int,
+    gain: float,
+    memory: Memory | None = None,
 ) -> Vector:
     """Where a function with its gradient is small, after at most so many evaluations or a step that gains too little.
 
-    `gain` is relative to the function.
+    `gain` is relative to the function. What is remembered of a function much like it may be given, and is added to.
 
     >>> def bowl(x):
     ...     return float(x @ x), 2 * x
@@ -62,7 +117,7 @@ def minimise(
     """
     low, high = bounds.T
     x = np.clip(start, low, high)
-    here, left, memory = _Point(x, *function(x)), max_evaluations - 1, _Memory(len(x))
+    here, left, memory = _Point(x, *function(x)), max_evaluations - 1, memory or Memory(len(x))
     while left > 0:
         free = ((here.x > low) | (here.gradient < 0)) & ((here.x < high) | (here.gradient > 0))
         direction = memory.direction(here.gradient, free)
@@ -99,44 +154,4 @@ def _along(
     return None, most
 
 
-class _Memory:
-    """The last steps and changes of the gradient."""
-
-    def __init__(self, size: int) -> None:
-        self._steps, self._changes = np.empty((0, size)), np.empty((0, size))
-
-    @property
-    def empty(self) -> bool:
-        return len(self._steps) == 0
-
-    def forget(self) -> None:
-        self._steps, self._changes = self._steps[:0], self._changes[:0]
-
-    def remember(self, step: Vector, change: Vector) -> None:
-        """Keep a step along which the function bends upwards."""
-        if step @ change > np.finfo(float).eps * (change @ change):
-            self._steps = np.concatenate([self._steps[1 - REMEMBERED :], step[None]])
-            self._changes = np.concatenate([self._changes[1 - REMEMBERED :], change[None]])
-
-    def direction(self, gradient: Vector, free: Bool[np.ndarray, " p"]) -> Vector:
-        """Downhill among the free entries: by all that is remembered, or along the gradient."""
-        if not self.empty:
-            direction = -self._times(gradient * free) * free
-            if gradient @ direction < 0:  # never of numbers that are none
-                return direction
-            self.forget()
-        downhill = -gradient * free
-        return downhill / max(1.0, float(np.linalg.norm(downhill)))
-
-    def _times(self, gradient: Vector) -> Vector:
-        """H g."""
-        steps, changes = self._steps, self._changes
-        products, squares = steps @ changes.T, changes @ changes.T
-        scale = products[-1, -1] / squares[-1, -1]
-        u, _ = dtrtrs(products, steps @ gradient)
-        bent = products.diagonal() * u + scale * (squares @ u - changes @ gradient)
-        v, _ = dtrtrs(products, bent, trans=1)
-        return scale * gradient + v @ steps - scale * (u @ changes)
-
-
-__all__ = ["minimise"]
+__all__ = ["Memory", "minimise"]

@@ -22,6 +22,7 @@ from ..linear_system.mean_errors import Errors
 from ..linear_system.model import Criterion, Evaluation, Model, solve
 from ..runtime.threads import cores, one_thread, side_by_side, worth_a_thread
 from .attempts import those_that_work
+from .descent import Memory
 from .found import Found
 from .interrupt import stop_requested
 from .parameters import Parameters, noise_floor
@@ -180,8 +181,9 @@ def refit(
 ) -> Found:
     """Tune `start` on a design, tied as another model was or at another level, and judge it."""
     level = found.level if level is None else level
+    known = found.tuned.memory if start is found.model and level == found.level else None
     try:
-        tuned = _tuned(design, start, criterion, level, max_evaluations)
+        tuned = _tuned(design, start, criterion, level, max_evaluations, known)
     except LinAlgError:  # a neighbour's noise may be too little here
         tuned = _tuned(design, without_noise(start), criterion, level, max_evaluations)
     return judged(replace(found, tuned=tuned, family=family or found.family, level=level), design)
@@ -272,9 +274,11 @@ def _richest_level(model: Model, design: Design) -> int:
     return max(levels, default=0)
 
 
-def _tuned(design: Design, start: Model, criterion: Criterion, level: int, max_evaluations: int) -> Tuned:
+def _tuned(
+    design: Design, start: Model, criterion: Criterion, level: int, max_evaluations: int, memory: Memory | None = None
+) -> Tuned:
     evaluation, most = Evaluation(start, design, criterion, scaled=True), affordable(max_evaluations, design.size)
-    return tune_leaves(evaluation, start, LEVELS[level], most, noise_floor(design.size))
+    return tune_leaves(evaluation, start, LEVELS[level], most, noise_floor(design.size), memory)
 
 
 def _at_once(designs: Mapping[Any, Design]) -> bool:

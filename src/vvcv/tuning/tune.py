@@ -12,7 +12,7 @@ from scipy.linalg import LinAlgError
 
 from ..linear_system.model import Criterion, Model
 from ..runtime.progress import tick
-from .descent import minimise
+from .descent import Memory, minimise
 from .interrupt import stop_requested
 from .parameters import Parameters
 
@@ -32,11 +32,12 @@ OfLeaves = Callable[[list[np.ndarray]], tuple[float, list[np.ndarray], float]]
 
 
 class Tuned(NamedTuple):
-    """A model at the optimum of its criterion, the criterion there, and how many parameters were free."""
+    """A model at the optimum of its criterion, the criterion there, how many numbers were free, and the curvature."""
 
     model: Model
     value: float
     free: int
+    memory: Memory | None = None
 
 
 def tune(
@@ -62,12 +63,15 @@ def tune_leaves(
     tied: Collection[str] = (),
     max_evaluations: int = 150,
     noise_floor: float = 1e-13,
+    memory: Memory | None = None,
 ) -> Tuned:
     """The same for an objective of a model's leaves, such as `Evaluation`, which spares making models of them.
 
-    It also says by what the model is to be multiplied.
+    It also says by what the model is to be multiplied. The memory of a search that ended at the start helps this one.
     """
     parameters = Parameters(start, tied, noise_floor)
+    known = memory is not None and memory.size == parameters.count
+    memory = memory.copy() if memory and known else Memory(parameters.count)
     best = _Best()
 
     def value_and_gradient(free: np.ndarray) -> tuple[float, np.ndarray]:
@@ -85,10 +89,10 @@ def tune_leaves(
         return value, slope
 
     with suppress(_StoppedError):
-        minimise(value_and_gradient, parameters.free(start), parameters.bounds, max_evaluations, GAIN)
+        minimise(value_and_gradient, parameters.free(start), parameters.bounds, max_evaluations, GAIN, memory)
     if best.free is None:
         raise LinAlgError("The covariance could not be factorised anywhere near the starting values.")
-    return Tuned(parameters.multiplied(best.free, best.factor), best.value, parameters.count)
+    return Tuned(parameters.multiplied(best.free, best.factor), best.value, parameters.count, memory)
 
 
 def affordable(evaluations: int, rows: int) -> int:
