@@ -277,7 +277,8 @@ def _richest_level(model: Model, design: Design) -> int:
 def _tuned(
     design: Design, start: Model, criterion: Criterion, level: int, max_evaluations: int, memory: Memory | None = None
 ) -> Tuned:
-    evaluation, most = Evaluation(start, design, criterion, scaled=True), affordable(max_evaluations, design.size)
+    evaluation = Evaluation(start, design, criterion, scaled=True)
+    most = affordable(max_evaluations, design.size, several=design.values.ndim == 2)
     return tune_leaves(evaluation, start, LEVELS[level], most, noise_floor(design.size), memory)
 
 

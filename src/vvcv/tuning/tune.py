@@ -27,6 +27,9 @@ GAIN = 3e-6
 #: fewer rows they cost less. (At most twice as many makes errors of the borehole at 10 to 20 runs 10 to 50 % larger.)
 COUNTED_ROWS, SHORTEST, LONGEST = 100, 0.6, 3.0
 
+#: The least where one search serves several integrands on the same points: their errors share what it takes.
+SHORTEST_OF_SEVERAL = 1.0
+
 Objective = Callable[[Model], tuple[float, Model]]
 OfLeaves = Callable[[list[np.ndarray]], tuple[float, list[np.ndarray], float]]
 
@@ -95,13 +98,14 @@ def tune_leaves(
     return Tuned(parameters.multiplied(best.free, best.factor), best.value, parameters.count, memory)
 
 
-def affordable(evaluations: int, rows: int) -> int:
+def affordable(evaluations: int, rows: int, several: bool = False) -> int:
     """About as many evaluations on these rows as cost what so many would on COUNTED_ROWS.
 
     >>> affordable(10, rows=50), affordable(10, rows=100), affordable(10, rows=1000)
     (20, 10, 6)
     """
-    return round(evaluations * min(max(COUNTED_ROWS / rows, SHORTEST), LONGEST))
+    least = SHORTEST_OF_SEVERAL if several else SHORTEST
+    return round(evaluations * min(max(COUNTED_ROWS / rows, least), LONGEST))
 
 
 class _StoppedError(Exception):
