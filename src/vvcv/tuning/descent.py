@@ -117,7 +117,7 @@ def minimise(
     """
     low, high = bounds.T
     x = np.clip(start, low, high)
-    here, left, memory = _Point(x, *function(x)), max_evaluations - 1, memory or Memory(len(x))
+    here, left, memory, begun = _Point(x, *function(x)), max_evaluations - 1, memory or Memory(len(x)), False
     while left > 0:
         free = ((here.x > low) | (here.gradient < 0)) & ((here.x < high) | (here.gradient > 0))
         direction = memory.direction(here.gradient, free)
@@ -129,8 +129,9 @@ def minimise(
         if there is not None:
             memory.remember(there.x - here.x, there.gradient - here.gradient)
             here, gained = there, here.value - there.value
-            if gained <= enough and not first:
+            if gained <= enough and begun and not first:
                 break
+            begun = True
         elif first:
             break
         else:

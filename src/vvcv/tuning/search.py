@@ -178,10 +178,15 @@ def refit(
     max_evaluations: int = FROM_NEIGHBOUR,
     family: str | Kernel | None = None,
     level: int | None = None,
+    goes_on: bool = False,
 ) -> Found:
-    """Tune `start` on a design, tied as another model was or at another level, and judge it."""
+    """Tune `start` on a design, tied as another model was or at another level, and judge it.
+
+    A search that `goes_on` where that model's ended, for the same values, remembers their curvature. (That of other
+    values, fewer or of another task, leads astray.)
+    """
     level = found.level if level is None else level
-    known = found.tuned.memory if start is found.model and level == found.level else None
+    known = found.tuned.memory if goes_on else None
     try:
         tuned = _tuned(design, start, criterion, level, max_evaluations, known)
     except LinAlgError:  # a neighbour's noise may be too little here
@@ -217,7 +222,7 @@ def race(
     best = min(found, key=_merit)
     if stop_requested() or best not in _not_far_behind([best, *rivals], designs):
         return [best]
-    further = partial(refit, best, designs[best.system], best.model, criterion, more)
+    further = partial(refit, best, designs[best.system], best.model, criterion, more, goes_on=True)
     return [min([best, *those_that_work([further], required=False)], key=_merit)]
 
 
