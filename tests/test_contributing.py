@@ -55,7 +55,8 @@ def test_a_stranger_finds_where_to_change_what():
     rows = dict(re.findall(r"^\| ([^|]+) \| (.+) \|$", ARCHITECTURE, re.MULTILINE))
     source = ROOT / "src" / "vvcv"
     assert (
-        "def noise_floor" in (source / "tuning" / "search.py").read_text() and "noise_floor" in rows["the noise floor"]
+        "def noise_floor" in (source / "tuning" / "parameters.py").read_text()
+        and "noise_floor" in rows["the noise floor"]
     )
     assert "def first_order" in (source / "kernels" / "radial_stein.py").read_text()
     assert "kernels/radial_stein.py" in rows["a kernel's closed form"]

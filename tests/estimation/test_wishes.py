@@ -19,6 +19,7 @@ from vvcv.estimation.netcdf import _label, _plain, _to_dataset, checksum
 from vvcv.estimation.run import _best_so_far, _options
 from vvcv.estimation.summary import as_source
 from vvcv.kernels import SquaredExponential
+from vvcv.runtime import threads
 from vvcv.runtime.clock import limited, time_left
 
 X = np.random.default_rng(1).normal(size=(20, 1))
@@ -51,7 +52,7 @@ def test_a_rung_leaves_time_to_solve_what_it_has_tuned(monkeypatch):
     assert 50 < seen["tuning"] < 61 and 50 < seen["solving"] < 61
 
 
-def test_only_fits_of_the_task_are_solved_the_most_promising_first_and_small_ones_at_once(monkeypatch):
+def test_only_fits_of_the_task_are_solved_the_most_promising_first_and_those_worth_a_thread_at_once(monkeypatch):
     ladder, asked = Ladder(Prepared.of(TASKS), Options()), []
     monkeypatch.setattr(ladder, "_answers", lambda method, fit, task: [f"{fit.name} of {task}"])
 
@@ -64,10 +65,14 @@ def test_only_fits_of_the_task_are_solved_the_most_promising_first_and_small_one
         SimpleNamespace(name=name, members=members, found=SimpleNamespace(merit=merit))
         for name, members, merit in (("good", (0, 1), -1.0), ("other", (1,), -9.0), ("best", (0,), -2.0))
     ]
+    monkeypatch.setattr(threads, "WORTH_A_THREAD", 20)
     assert ladder._solved("cf", fits, 0) == ["best of 0", "good of 0"]
-    monkeypatch.setattr(module, "SMALL_SYSTEM", 19)
+    monkeypatch.setattr(threads, "SMALL_SYSTEM", 19)  # too large
     ladder._solved("cf", fits, 0)
-    assert asked == [(False, True), (False, False)]
+    monkeypatch.setattr(threads, "SMALL_SYSTEM", 20)
+    monkeypatch.setattr(threads, "WORTH_A_THREAD", 21)  # too small
+    ladder._solved("cf", fits, 0)
+    assert asked == [(False, True), (False, False), (False, False)]
 
 
 def test_a_stopped_fit_has_the_rungs_that_are_done_if_all_were_asked_for():

@@ -5,10 +5,12 @@ import pytest
 
 from vvcv.kernels import Custom, Matern, Side, SquaredExponential
 from vvcv.linear_system.design import Design
+from vvcv.linear_system.model import criterion_and_gradient
 from vvcv.stein import PARTS, diagonal, task_matrix
 from vvcv.tuning.starts import (
     START_NOISE,
     change_family,
+    in_other_units,
     on_tasks,
     one_function,
     scalar_model,
@@ -88,3 +90,13 @@ def test_another_family_keeps_the_lengthscales_and_a_users_kernel_has_none(desig
 def test_noise_can_be_set_back_to_where_a_search_starts(design):
     model = without_noise(scalar_model("squared-exponential", design, 1.0, noise=0.3))
     np.testing.assert_allclose(np.exp(model.log_noise), [START_NOISE] * 2)
+
+
+@pytest.mark.parametrize("family", ["squared-exponential", "matern-5/2"])
+def test_a_model_in_other_units_says_the_same(design, family):
+    model, unit = scalar_model(family, design, 1.5), np.array([3.0, 0.2])
+    side = Side(design.side.points * unit, design.side.scores / unit, design.side.task)
+    there = Design(side, design.values, design.multiplicity, design.columns, 2)
+    known, _ = criterion_and_gradient(model, design)
+    assert criterion_and_gradient(in_other_units(model, unit), there)[0] == pytest.approx(known, rel=1e-9)
+    assert abs(criterion_and_gradient(model, there)[0] - known) > 0.1

@@ -17,14 +17,15 @@ from jaxtyping import Float
 from ..data import Coordinates, Prepared, rounded
 from ..kernels import Kernel
 from ..linear_system.design import Design
-from ..linear_system.model import Criterion
+from ..linear_system.model import Criterion, Model
 from ..runtime.memory import MOST_TUNING_ROWS
+from ..runtime.threads import worth_a_thread
 from ..tuning.attempts import those_that_work
+from ..tuning.found import Found
 from ..tuning.search import (
     COARSE_ROWS,
     ROWS_RACE,
     STARTS,
-    Found,
     judged,
     race,
     refit,
@@ -33,7 +34,9 @@ from ..tuning.search import (
 )
 from ..tuning.starts import (
     CANDIDATES,
+    FAMILIES,
     change_family,
+    in_other_units,
     on_tasks,
     one_function,
     scalar_model,
@@ -109,15 +112,15 @@ def joint(prepared: Prepared, members: tuple[int, ...], own: dict[int, KernelFit
     return [*separable, *map(_credited, alike), *own_part]
 
 
-def semi_exact(fits: Sequence[KernelFit], degree: int, options: Options) -> list[KernelFit]:
-    """The best fits with polynomial columns of total degree `degree` for every task, tuned again from there.
+def semi_exact(fits: Sequence[KernelFit], degrees: Sequence[int], options: Options) -> list[KernelFit]:
+    """The best fits with polynomial columns of each total degree for every task, tuned again from there.
 
     What the polynomials take away may leave a smoother rest, so the best of the smoothest family is tried as well.
     """
     smoothest = [fit for fit in fits if fit.found.family is options.families[0]]
     chosen = {id(fit): fit for fit in (best_of(fits), *([best_of(smoothest)] if smoothest else []))}
-    attempts = (partial(_with_columns, fit, degree, options) for fit in chosen.values())
-    return those_that_work(attempts, required=False, at_once=True)
+    attempts = [partial(_with_columns, fit, degree, options) for degree in degrees for fit in chosen.values()]
+    return those_that_work(attempts, False, worth_a_thread(fits[0].design.size))
 
 
 def best_of(fits: Sequence[KernelFit]) -> KernelFit:
@@ -200,7 +203,7 @@ def _shared_and_own(
     designs = {system: _tuning_design(prepared, members, c, 0, False) for system, c in coordinates.items()}
     alone = {
         (frame.system, frame.family): [
-            _own_start(own[task], coordinates[frame.system], frame, options).model for task in members
+            _own_start(own[task], coordinates[frame.system], frame, options) for task in members
         ]
         for frame, _, _ in starts
     }
@@ -215,15 +218,19 @@ def _shared_and_own(
         )
         for frame, shared, part in starts
     ]
-    found = those_that_work(attempts, required=False, at_once=True)
+    found = those_that_work(attempts, False, worth_a_thread(next(iter(designs.values())).size))
     return [replace(separable, coordinates=coordinates[f.system], found=f) for f in found]
 
 
-def _own_start(own: KernelFit, coordinates: Coordinates, frame: Found, options: Options) -> Found:
+def _own_start(own: KernelFit, coordinates: Coordinates, frame: Found, options: Options) -> Model:
     """One task's own kernel in the family and coordinates of another fit."""
+    mine = own.coordinates
+    if mine.system == coordinates.system == "scaled" and own.found.family == frame.family in FAMILIES:
+        unit = np.diag(mine.factor) / np.diag(coordinates.factor)
+        return in_other_units(own.found.model, np.exp(rounded(np.log(unit))))
     design = _tuning_design(own.prepared, own.members, coordinates, 0, False)
     start = change_family(own.found.model, frame.family)
-    return refit(own.found, design, start, options.criterion, IN_FRAME)
+    return refit(own.found, design, start, options.criterion, IN_FRAME).model
 
 
 def _start_covariance(prepared: Prepared, members: tuple[int, ...]) -> Float[np.ndarray, "m m"]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -22,8 +22,10 @@ from numpy.linalg import LinAlgError
 
 from ..data import Prepared, Task, Tasks
 from ..linear_system.merit import merit_of
+from ..runtime.once import cached_property
+from ..runtime.threads import worth_a_thread
 from ..tuning.attempts import those_that_work
-from ..tuning.search import Found
+from ..tuning.found import Found
 from .fits import KernelFit
 from .kernel import Options, on_other_data
 
@@ -151,7 +153,7 @@ def as_one_function(
     one = Prepared.of(Tasks([_as_one_task(prepared, lines)]))
     # The reference's own fits knew fewer values of the same function: good places to start from.
     attempts = (partial(on_other_data, fit, one, options) for fit in own[next(iter(lines))])
-    fits = those_that_work(attempts, required=False, at_once=True)
+    fits = those_that_work(attempts, False, worth_a_thread(len(one.distinct[0].values)))
     return [OneFunctionFit(prepared, tuple(lines), tuple(lines.values()), fit) for fit in fits]
 
 

@@ -181,4 +181,4 @@ def _error_and_freedom(prepared: Prepared, task: int, move: Float[np.ndarray, " 
 
 def _seconds(rows: int, count: int) -> float:
     """About how long least squares takes: three QR decompositions, one slow, as a factorisation of like cost."""
-    return 0.0 if time_left() == np.inf else factorisation_seconds(round((60 * rows * count**2) ** (1 / 3)))
+    return 0.0 if time_left() == np.inf else factorisation_seconds(round((90 * rows * count**2) ** (1 / 3)))

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import partial
 
 from ..data import Prepared
 from ..runtime.memory import MOST_TUNING_ROWS, largest_system
+from ..runtime.once import cached_property
+from ..runtime.threads import side_by_side, worth_a_thread
 from ..stein import count_features
 from ..tuning.attempts import those_that_work
 from .fits import KernelFit
@@ -56,6 +58,22 @@ class KernelFits:
         """Whether one covariance serves several tasks on the same points."""
         return self.prepared.tasks.share_points and len(self.eligible) > 1
 
+    @property
+    def _worth_a_thread(self) -> bool:
+        """Whether every task by itself is."""
+        return all(worth_a_thread(self.rows("cf", task)) for task in self.eligible)
+
+    def work_ahead(self, rungs: Sequence[str]) -> None:
+        """Make at once what these rungs need beside the kernels of each task, where tasks have many points each.
+
+        What takes longest comes first: the others' cores are then free to help.
+        """
+        if not self.pooled and len(self.eligible) > 1 and self._worth_a_thread:
+            needed = {"vv": ("joint", "_one_function"), "secf": ("_scalar_semi_exact",)}
+            names = [name for rung in needed if rung in rungs for name in needed[rung]]
+            for outcome in side_by_side([partial(getattr, self, name) for name in names]):
+                outcome.result()
+
     @cached_property
     def scalar(self) -> Fits:
         """Kernels of each task's own; on shared points they start from those of all."""
@@ -66,9 +84,9 @@ class KernelFits:
             return {}
         # The others start from what was found for the task of most points.
         first = max(self.eligible, key=lambda t: len(self.prepared.distinct[t].values))
-        found = _side_by_side({first: partial(independent, self.prepared, first, self.options)})
+        found = _of_each({first: partial(independent, self.prepared, first, self.options)}, False)
         like_it = partial(independent, self.prepared, options=self.options, neighbours=found[first])
-        others = _side_by_side({t: partial(like_it, t) for t in self.eligible if t != first})
+        others = _of_each({t: partial(like_it, t) for t in self.eligible if t != first}, self._worth_a_thread)
         return {t: (found | others)[t] for t in self.eligible}
 
     @cached_property
@@ -93,11 +111,16 @@ class KernelFits:
     def _scalar_semi_exact(self) -> Fits:
         if self.pooled:
             return self._own_parameters(best_of(self._joint_semi_exact) if self._joint_semi_exact else None)
-        return _side_by_side({task: partial(self._with_polynomials, fits) for task, fits in self.scalar.items()})
+        attempts = {task: partial(self._with_polynomials, fits) for task, fits in self.scalar.items()}
+        return _of_each(attempts, self._worth_a_thread)
 
     @cached_property
     def _joint_semi_exact(self) -> list[KernelFit]:
         return self._with_polynomials(self.joint)
+
+    @cached_property
+    def _one_function(self) -> list[OneFunctionFit]:
+        return as_one_function(self.prepared, self.scalar, self.options)
 
     @property
     def _together_or_alone(self) -> AnyFits:
@@ -111,7 +134,7 @@ class KernelFits:
         offered: dict[int, list[KernelFit | OneFunctionFit]] = {
             t: [*self.joint, *fits] for t, fits in self.scalar.items()
         }
-        for fit in as_one_function(self.prepared, self.scalar, self.options):
+        for fit in self._one_function:
             for task in fit.members:
                 offered[task].append(fit)
         return offered
@@ -119,18 +142,18 @@ class KernelFits:
     def _own_parameters(self, start: KernelFit | None) -> Fits:
         if start is None:
             return {}
-        return _side_by_side({t: partial(own_parameters, start, t, self.options) for t in self.eligible})
+        attempts = {t: partial(own_parameters, start, t, self.options) for t in self.eligible}
+        return _of_each(attempts, self._worth_a_thread)
 
     def _with_polynomials(self, fits: list[KernelFit]) -> list[KernelFit]:
-        degrees = semi_exact_degrees(fits[0]) if fits else []
-        return [fit for degree in degrees for fit in semi_exact(fits, degree, self.options)]
+        return semi_exact(fits, semi_exact_degrees(fits[0]), self.options) if fits else []
 
 
-def _side_by_side(attempts: Mapping[int, Callable[[], list[KernelFit]]]) -> Fits:
-    """The fits of each task, all tasks at once; none for a task whose attempt fails."""
+def _of_each(attempts: Mapping[int, Callable[[], list[KernelFit]]], at_once: bool) -> Fits:
+    """The fits of each task, perhaps all tasks at once; none for a task whose attempt fails."""
     keyed = (partial(lambda task, attempt: (task, attempt()), task, attempt) for task, attempt in attempts.items())
     none: Fits = {task: [] for task in attempts}
-    return none | dict(those_that_work(keyed, required=False, at_once=True))
+    return none | dict(those_that_work(keyed, required=False, at_once=at_once))
 
 
 def semi_exact_degrees(fit: KernelFit) -> list[int]:

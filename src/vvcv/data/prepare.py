@@ -8,11 +8,11 @@ below any noise it can resolve; the final solution uses the data as they are.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from jaxtyping import Float, Int
 
+from ..runtime.once import cached_property
 from .chains import blocks, effective_size
 from .duplicates import Distinct, merge_duplicates
 from .standardize import Coordinates, CoordinateSystem, can_whiten, covariance_from_scores

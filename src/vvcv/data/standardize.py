@@ -9,12 +9,13 @@ the second is exact from n = d + 1 points on. Values become (f - shift) / scale,
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Literal
 
 import numpy as np
 from jaxtyping import Float
 from scipy.linalg import solve_triangular
+
+from ..runtime.once import cached_property
 
 #: Ratio of eigenvalues of a precision matrix that is believed: smaller ones rounding or noise has made.
 SMALLEST_PRECISION = 1e-8

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int
 
+from ..runtime.once import cached_property
 from .lazy import LazyArray, lazy_columns, lazy_rows, shape_of, stays_lazy
 from .validation import finite_array, require
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import partial
 from math import hypot
 
 import numpy as np
@@ -27,8 +27,9 @@ from ..linear_system.merit import merit_of
 from ..report.explanation import RUNGS
 from ..runtime.clock import limited, time_left
 from ..runtime.memory import bytes_needed, largest_system
+from ..runtime.once import cached_property
 from ..runtime.progress import announce
-from ..runtime.threads import SMALL_SYSTEM
+from ..runtime.threads import worth_a_thread
 from ..tuning.attempts import those_that_work
 from .diagnosis import Diagnosis
 from .streamed import Streamed
@@ -91,9 +92,12 @@ class Ladder:
         """
         self._finished, self._joined = [], False
         if not all(self._grouped):
-            for method in self._automatic_methods():
+            methods = self._automatic_methods()
+            for method in methods:
                 if method == "mc" or self._seconds_to_solve(method) <= time_left():
                     announce(RUNGS[method])
+                    if method in ("secf", "vv") and time_left() == np.inf:
+                        self.fits.work_ahead(methods)
                     self._finished.append(self.candidates(method))
                     self._joined |= method == "vv"
         return self.so_far()
@@ -225,7 +229,7 @@ class Ladder:
         rows = self.fits.rows(method, task)
         # The last one begun in time ends in time.
         with limited(np.inf if time_left() == np.inf else time_left() - seconds_to_solve(rows)):
-            solved = those_that_work(attempts, required=False, at_once=rows <= SMALL_SYSTEM)
+            solved = those_that_work(attempts, required=False, at_once=worth_a_thread(rows))
         return [answer for answers in solved for answer in answers]
 
     def _answers(self, method: str, fit: KernelFit | OneFunctionFit, task: int) -> list[Answer]:

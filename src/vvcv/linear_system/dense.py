@@ -6,11 +6,10 @@ in the same memory.
 
 from __future__ import annotations
 
-from functools import cached_property
-
 import numpy as np
 from jaxtyping import Float, Int
 
+from ..runtime.once import cached_property
 from .inverse import diagonal_from_root, inverse_from_root, inverse_of_factor
 from .lapack import potrs, syrk
 from .system import System, cholesky, log_determinant

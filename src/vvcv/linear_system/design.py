@@ -8,7 +8,6 @@ The first T columns of A are the indicators, so the first T coefficients are the
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -16,6 +15,7 @@ from scipy.linalg import qr, solve_triangular
 
 from ..data import rounded
 from ..kernels import Side
+from ..runtime.once import cached_property
 from ..stein import Gram, Ridge, polynomial_features
 
 #: Rows that each task keeps of a sample that is thinned: a share of the whole like every other task, but no fewer than

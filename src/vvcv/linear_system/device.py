@@ -6,7 +6,7 @@ neither solution nor determinant. Criteria and gradients are those of `model` an
 
 from __future__ import annotations
 
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 import jax
@@ -16,6 +16,7 @@ from jaxtyping import Array, Float, Int
 from scipy.linalg import LinAlgError
 
 from ..runtime.compilation import compiled
+from ..runtime.once import cached_property
 from ..runtime.precision import float64
 from ..stein.tiled_gram import pull, tile_width
 from . import blocked

@@ -15,7 +15,7 @@ from jaxtyping import Float
 from .lapack import lauum, trmm, trtri
 
 #: Triangles of this many rows are left to LAPACK.
-LEAF = 64
+LEAF = 80
 
 
 def inverse_of_factor(factor: Float[np.ndarray, "N N"]) -> Float[np.ndarray, "N N"]:

@@ -12,13 +12,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
-from functools import cached_property
 
 import numpy as np
 from jaxtyping import Float, Int
 from scipy.linalg import LinAlgError
 from scipy.linalg.lapack import dpotrs, dtrtrs
 
+from ..runtime.once import cached_property
 from .lapack import potrf
 
 #: Relative size below which a difference of two like numbers is rounding.

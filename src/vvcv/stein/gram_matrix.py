@@ -8,7 +8,7 @@ and small matrices of the usual kernels need none (`host_gram`).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property, partial
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -16,6 +16,7 @@ import numpy as np
 from jaxtyping import Float
 
 from ..kernels import Coregionalization, Side
+from ..runtime.once import cached_property
 from ..runtime.precision import float64, without_warnings
 from . import compiled_gram, host_gram
 from .host_gram import HostMatrix, once_above, twice_above

@@ -146,8 +146,8 @@ class _Shared:
         # Of each strip, the tasks of its rows and of its columns, and where they begin.
         self._of_rows, self._of_columns = [], []
         for start, stop in rows.strips:
-            edges = np.flatnonzero(np.diff(self._task[start:stop])) + 1
-            self._of_rows.append((self._task[start:stop], np.concatenate([[0], edges])))
+            edges = np.concatenate([[0], np.flatnonzero(np.diff(self._task[start:stop])) + 1])
+            self._of_rows.append((self._task[start + edges], edges))
             later = starts[self._task[start] + 1 :] - start
             self._of_columns.append((start, np.concatenate([[0], later])))
         self._product = rows.arrays(1, False)
@@ -162,9 +162,10 @@ class _Shared:
 
     def times(self, k: int, strip: Float[np.ndarray, "m k"]) -> Float[np.ndarray, "m k"]:
         """A strip, each entry times that of B."""
-        (product,), (start, _) = self._product[k], self._of_columns[k]
-        np.take(self._expanded[:, start:], self._of_rows[k][0], axis=0, out=product)
-        return np.multiply(strip, product, out=product)
+        (product,), (start, _), (tasks, edges) = self._product[k], self._of_columns[k], self._of_rows[k]
+        for task, first, last in zip(tasks, edges, [*edges[1:], len(strip)], strict=True):
+            np.multiply(strip[first:last], self._expanded[task, start:], out=product[first:last])
+        return product
 
     def add(self, k: int, weights: Float[np.ndarray, "m k"], block: Float[np.ndarray, "m k"]) -> None:
         """Add up weights times the scalar kernel for every pair of tasks."""

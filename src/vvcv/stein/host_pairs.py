@@ -11,13 +11,13 @@ cost more than the numbers: there all of them are kept, and every sum is one pro
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from jaxtyping import Bool, Float
 
 from ..kernels import Side
+from ..runtime.once import cached_property
 
 #: Entries of a strip: a few arrays of this size stay in the processor's cache, and few strips are few calls.
 STRIP_ENTRIES = 32_768

@@ -15,11 +15,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int
+
+from ..runtime.once import cached_property
 
 #: What each part is, in words; the order of the variances.
 PARTS = ("linear", "squares", "cubes", "fourths", "products")

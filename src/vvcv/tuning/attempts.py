@@ -20,8 +20,8 @@ class TooLateError(LinAlgError):
 def those_that_work(attempts: Iterable[Callable[[], R]], required: bool = True, at_once: bool = False) -> list[R]:
     """What the attempts give, those left out that fail numerically; if all do and one is required, the last failure.
 
-    One after the other, or, where they are small enough not to need the whole machine each, at once. When the fit is to
-    end with what it has, those not yet begun are left out too, unless none has worked so far.
+    One after the other or, where each is worth a thread and does not need the whole machine, at once. When the fit is
+    to end with what it has, those not yet begun are left out too, unless none has worked so far.
 
     >>> import numpy as np
     >>> those_that_work([lambda: 1, lambda: np.linalg.cholesky(-np.eye(1))])

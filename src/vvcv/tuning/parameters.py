@@ -96,6 +96,15 @@ class Parameters:
         return [entries[piece].reshape(shape) for piece, shape in self._pieces]
 
 
+def noise_floor(rows: int) -> float:
+    """The smallest relative noise with which a Cholesky factorisation of so many rows is safe in float64.
+
+    >>> noise_floor(10)
+    1e-13
+    """
+    return max(1e-13, 10 * rows * np.finfo(float).eps)
+
+
 def _tie(names: list[str], sizes: list[int], tied: Collection[str]) -> Int[np.ndarray, " P"]:
     index, count = [], 0
     for name, size in zip(names, sizes, strict=True):

@@ -9,24 +9,25 @@ restricted likelihood chooses the parameters; between models their merit decides
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 from scipy.linalg import LinAlgError
 
-from ..data import CoordinateSystem
 from ..kernels import Kernel
 from ..linear_system.design import Design
 from ..linear_system.mean_errors import Errors
 from ..linear_system.model import Criterion, Evaluation, Model, solve
-from ..runtime.threads import one_thread
+from ..runtime.threads import cores, one_thread, side_by_side, worth_a_thread
 from .attempts import those_that_work
+from .descent import Memory
+from .found import Found
 from .interrupt import stop_requested
-from .parameters import Parameters
+from .parameters import Parameters, noise_floor
 from .starts import CANDIDATES, change_family, with_parts, without_noise
-from .tune import Tuned, tune_leaves
+from .tune import Tuned, affordable, tune_leaves
 
 #: Ties of the levels: all dimensions alike, each with its own weight, each with its own weight and lengthscale.
 LEVELS: tuple[frozenset[str], ...] = (
@@ -54,10 +55,6 @@ FIRST_LOOK, FROM_NEIGHBOUR = 20, 25
 #: polynomial parts, more rows: on `benchmarks/trust` twice as many take twice the time for errors 3 to 7 % smaller.
 RACE, FAMILY_RACE, PARTS_RACE, ROWS_RACE = (40, 40), (15, 20), (20, 30), (14, 7)
 
-#: Rows that evaluations are counted for, and how many times the number stated a search takes at least and at most: on
-#: fewer rows they cost less. (At most twice as many makes errors of the borehole at 10 to 20 runs 10 to 50 % larger.)
-COUNTED_ROWS, SHORTEST, LONGEST = 100, 0.8, 3.0
-
 #: First looks that are followed: the best look may lead to the worse optimum, so the second goes on too.
 MOST_FOLLOWED = 2
 
@@ -68,27 +65,6 @@ Start = Callable[[str | Kernel, Design, float, float], Model]
 
 #: First looks at some designs, not yet taken.
 Looks = Callable[[Mapping[Any, Design]], Iterable[Callable[[], "Found"]]]
-
-
-@dataclass(frozen=True)
-class Found:
-    """A tuned model, where it was found, how its parameters are tied, and its merit (less is better).
-
-    `credit` is what a model may lag behind by in the merit of each task and still be preferred, for reasons that
-    values left out cannot tell.
-    """
-
-    tuned: Tuned
-    merit: float
-    system: CoordinateSystem
-    family: str | Kernel
-    level: int
-    credit: float = 0.0
-
-    @property
-    def model(self) -> Model:
-        """The model itself."""
-        return self.tuned.model
 
 
 def search(
@@ -121,7 +97,7 @@ def _on_more_rows(found: list[Found], designs: Mapping[Any, Design], criterion: 
     steps = zip((MORE_ROWS, all_rows) if all_rows > MORE_ROWS else (all_rows,), ROWS_RACE, strict=False)
     for rows, evaluations in () if stop_requested() else steps:
         attempts = (partial(refit, f, designs[f.system].thinned(rows), f.model, criterion, evaluations) for f in found)
-        found = _not_far_behind(those_that_work(attempts, at_once=True), designs)
+        found = _not_far_behind(those_that_work(attempts, at_once=worth_a_thread(rows)), designs)
     return found
 
 
@@ -138,7 +114,7 @@ def _from_neighbours(
         for near in neighbours
         if (design := coarse.get(near.system)) is not None
     ]
-    found = [] if stop_requested() else those_that_work(attempts, required=False, at_once=True)
+    found = [] if stop_requested() else those_that_work(attempts, False, _at_once(coarse))
     alone = [f for f in found if not f.model.log_parts.size]
     if not alone:
         return None
@@ -158,18 +134,34 @@ def _on_coarse_rows(
 ) -> tuple[list[Found], list[Found]]:
     """A model of each family that can keep up, and the best with polynomial parts."""
     few = {system: design.thinned(LOOK_ROWS) for system, design in coarse.items()}
-    looks = sorted(those_that_work(all_looks(few), at_once=True), key=_merit)
-    alone = [_richer(coarse, [look for look in looks if not look.model.log_parts.size] or looks, criterion)]
-    for family in () if stop_requested() else families[1:]:
-        last = alone[-1]
+    looks = sorted(those_that_work(all_looks(few), at_once=_at_once(few)), key=_merit)
+    first = _richer(coarse, [look for look in looks if not look.model.log_parts.size] or looks, criterion)
+    rougher = partial(_rougher, first, coarse, families[1:], criterion)
+    parts = partial(_with_parts, coarse, looks, criterion=criterion)
+    if _at_once(coarse) and cores() > 1:  # hardly ever another than the first is the best, which parts are put beside
+        alone, beside_first = (outcome.result() for outcome in side_by_side([rougher, partial(parts, first)]))
+    else:
+        alone, beside_first = rougher(), None
+    best = min(alone, key=_merit)
+    beside_best = beside_first if best is first and beside_first is not None else parts(best)
+    return _not_far_behind(alone, coarse), beside_best
+
+
+def _rougher(
+    first: Found, coarse: Mapping[Any, Design], families: Sequence[str | Kernel], criterion: Criterion
+) -> list[Found]:
+    """The first, and one of each rougher family from the one before, up to one that falls far behind."""
+    found = [first]
+    for family in () if stop_requested() else families:
+        last = found[-1]
         # What a smooth family takes for noise may be the shape of a rough one: it starts without.
         start_model = without_noise(change_family(last.model, family))
         attempt = partial(refit, last, coarse[last.system], start_model, criterion, family=family)
-        rougher = race([attempt], FAMILY_RACE, coarse, criterion, required=False, rivals=alone)
-        alone += rougher
-        if rougher and rougher[0] not in _not_far_behind(alone, coarse):
+        rougher = race([attempt], FAMILY_RACE, coarse, criterion, required=False, rivals=found)
+        found += rougher
+        if rougher and rougher[0] not in _not_far_behind(found, coarse):
             break  # still rougher ones will not do better
-    return _not_far_behind(alone, coarse), _with_parts(coarse, looks, min(alone, key=_merit), criterion)
+    return found
 
 
 def _not_far_behind(found: list[Found], designs: Mapping[Any, Design]) -> list[Found]:
@@ -186,11 +178,17 @@ def refit(
     max_evaluations: int = FROM_NEIGHBOUR,
     family: str | Kernel | None = None,
     level: int | None = None,
+    goes_on: bool = False,
 ) -> Found:
-    """Tune `start` on a design, tied as another model was or at another level, and judge it."""
+    """Tune `start` on a design, tied as another model was or at another level, and judge it.
+
+    A search that `goes_on` where that model's ended, for the same values, remembers their curvature. (That of other
+    values, fewer or of another task, leads astray.)
+    """
     level = found.level if level is None else level
+    known = found.tuned.memory if goes_on else None
     try:
-        tuned = _tuned(design, start, criterion, level, max_evaluations)
+        tuned = _tuned(design, start, criterion, level, max_evaluations, known)
     except LinAlgError:  # a neighbour's noise may be too little here
         tuned = _tuned(design, without_noise(start), criterion, level, max_evaluations)
     return judged(replace(found, tuned=tuned, family=family or found.family, level=level), design)
@@ -218,13 +216,13 @@ def race(
     None where none works and none is required.
     """
     first, more = evaluations
-    found = those_that_work((partial(attempt, max_evaluations=first) for attempt in attempts), required, at_once=True)
+    found = those_that_work([partial(a, max_evaluations=first) for a in attempts], required, _at_once(designs))
     if not found:
         return []
     best = min(found, key=_merit)
     if stop_requested() or best not in _not_far_behind([best, *rivals], designs):
         return [best]
-    further = partial(refit, best, designs[best.system], best.model, criterion, more)
+    further = partial(refit, best, designs[best.system], best.model, criterion, more, goes_on=True)
     return [min([best, *those_that_work([further], required=False)], key=_merit)]
 
 
@@ -235,11 +233,6 @@ def judged(found: Found, design: Design) -> Found:
     except LinAlgError:
         total = np.inf
     return replace(found, merit=total if np.isfinite(total) else np.inf)
-
-
-def noise_floor(design: Design) -> float:
-    """The smallest relative noise with which a Cholesky factorisation of N rows is safe in float64."""
-    return max(1e-13, 10 * design.size * np.finfo(float).eps)
 
 
 def _richer(designs: Mapping[Any, Design], looks: list[Found], criterion: Criterion) -> Found:
@@ -286,14 +279,17 @@ def _richest_level(model: Model, design: Design) -> int:
     return max(levels, default=0)
 
 
-def _affordable(evaluations: int, design: Design) -> int:
-    """About as many evaluations on these rows as cost what so many would on COUNTED_ROWS."""
-    return round(evaluations * min(max(COUNTED_ROWS / design.size, SHORTEST), LONGEST))
+def _tuned(
+    design: Design, start: Model, criterion: Criterion, level: int, max_evaluations: int, memory: Memory | None = None
+) -> Tuned:
+    evaluation = Evaluation(start, design, criterion, scaled=True)
+    most = affordable(max_evaluations, design.size, several=design.values.ndim == 2)
+    return tune_leaves(evaluation, start, LEVELS[level], most, noise_floor(design.size), memory)
 
 
-def _tuned(design: Design, start: Model, criterion: Criterion, level: int, max_evaluations: int) -> Tuned:
-    evaluation, most = Evaluation(start, design, criterion, scaled=True), _affordable(max_evaluations, design)
-    return tune_leaves(evaluation, start, LEVELS[level], most, noise_floor(design))
+def _at_once(designs: Mapping[Any, Design]) -> bool:
+    """Whether searches on these rows go side by side."""
+    return worth_a_thread(next(iter(designs.values())).size)
 
 
 def _merit(found: Found) -> float:

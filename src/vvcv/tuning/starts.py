@@ -112,6 +112,17 @@ def change_family(model: Model, family: str | Kernel) -> Model:
     return jax.tree.map(replace, model, is_leaf=lambda node: isinstance(node, Radial))
 
 
+def in_other_units(model: Model, unit: Float[np.ndarray, " d"]) -> Model:
+    """The same model of one radial kernel where each coordinate is measured in units so many times smaller.
+
+    Lengths grow with it; weights of the axes twice, with the square of the scores they are multiplied by.
+    """
+    log, stein = np.log(unit), model.kernel
+    stein = eqx.tree_at(lambda s: s.kernel.log_lengthscale, stein, stein.kernel.log_lengthscale + log)
+    stein = eqx.tree_at(lambda s: s.log_axes, stein, stein.log_axes + 2 * log)
+    return eqx.tree_at(lambda m: m.kernel, model, stein)
+
+
 def without_noise(model: Model) -> Model:
     """The same model with no more noise than a search starts from."""
     return eqx.tree_at(lambda m: m.log_noise, model, np.full(np.shape(model.log_noise), np.log(START_NOISE)))

@@ -1,0 +1,158 @@
+"""Minimisation within bounds by L-BFGS, for objectives that are dear, noisy in their last digits, and hardly ever new.
+
+Directions come from the last steps s and changes of the gradient y in compact form (Byrd, Nocedal and Schnabel 1994),
+
+    H g = h g + S' v - h Y' u,   u = R^-1 S g,   v = R^-T ((D + h Y Y') u - h Y g),   h = s'y / y'y of the last,
+
+R the upper triangle and D the diagonal of S Y'. Entries at a bound that the gradient pushes outwards stay there. Steps
+that fail are cut, as often as it takes at first, and soon given up where the last digits decide: on the likelihoods of
+covariance matrices this takes a third fewer evaluations than SciPy's L-BFGS-B, to lower values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import copy
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Bool, Float
+from scipy.linalg.lapack import dtrtrs
+
+Vector = Float[np.ndarray, " p"]
+Function = Callable[[Vector], tuple[float, Vector]]
+
+#: Steps that are remembered: as many as most searches take.
+REMEMBERED = 20
+
+#: Share of the decrease promised by the slope with which a step is taken (Armijo), as usual.
+ENOUGH = 1e-4
+
+#: A step that is too long is cut at least and at most to these shares of its length: less would hardly change it, and
+#: a parabola through values far apart knows no more.
+LEAST_CUT, MOST_CUT = 0.5, 0.1
+
+#: How often a step is cut before its direction is given up for the gradient, and that one for good: a first step
+#: may be many thousand times too long.
+CUTS, FIRST_CUTS = 6, 12
+
+#: Longest change of an entry in one step; entries are logarithms, and far from a model nothing is known of it. (At 2
+#: first looks are slow to leave their starts.)
+LONGEST_STEP = 4.0
+
+
+class Memory:
+    """The last steps and changes of the gradient: what is known of a function's curvature."""
+
+    def __init__(self, size: int) -> None:
+        self._steps, self._changes = np.empty((0, size)), np.empty((0, size))
+
+    def copy(self) -> Memory:
+        """The same, to be added to by another search."""
+        return copy(self)  # arrays are never written to
+
+    @property
+    def size(self) -> int:
+        """Number of entries of a step."""
+        return self._steps.shape[1]
+
+    @property
+    def empty(self) -> bool:
+        return len(self._steps) == 0
+
+    def forget(self) -> None:
+        self._steps, self._changes = self._steps[:0], self._changes[:0]
+
+    def remember(self, step: Vector, change: Vector) -> None:
+        """Keep a step along which the function bends upwards."""
+        if step @ change > np.finfo(float).eps * (change @ change):
+            self._steps = np.concatenate([self._steps[1 - REMEMBERED :], step[None]])
+            self._changes = np.concatenate([self._changes[1 - REMEMBERED :], change[None]])
+
+    def direction(self, gradient: Vector, free: Bool[np.ndarray, " p"]) -> Vector:
+        """Downhill among the free entries: by all that is remembered, or along the gradient."""
+        if not self.empty:
+            direction = -self._times(gradient * free) * free
+            if gradient @ direction < 0:  # never of numbers that are none
+                return direction
+            self.forget()
+        downhill = -gradient * free
+        return downhill / max(1.0, float(np.linalg.norm(downhill)))
+
+    def _times(self, gradient: Vector) -> Vector:
+        """H g."""
+        steps, changes = self._steps, self._changes
+        products, squares = steps @ changes.T, changes @ changes.T
+        scale = products[-1, -1] / squares[-1, -1]
+        u, _ = dtrtrs(products, steps @ gradient)
+        bent = products.diagonal() * u + scale * (squares @ u - changes @ gradient)
+        v, _ = dtrtrs(products, bent, trans=1)
+        return scale * gradient + v @ steps - scale * (u @ changes)
+
+
+class _Point(NamedTuple):
+    """Where the function was evaluated, its value and its gradient there."""
+
+    x: Vector
+    value: float
+    gradient: Vector
+
+
+def minimise(
+    function: Function,
+    start: Vector,
+    bounds: Float[np.ndarray, "p 2"],
+    max_evaluations: int,
+    gain: float,
+    memory: Memory | None = None,
+) -> Vector:
+    """Where a function with its gradient is small, after at most so many evaluations or a step that gains too little.
+
+    `gain` is relative to the function. What is remembered of a function much like it may be given, and is added to.
+
+    >>> def bowl(x):
+    ...     return float(x @ x), 2 * x
+    >>> minimise(bowl, np.array([3.0, -2.0]), np.array([[1.0, 9.0], [-9.0, 9.0]]), 20, 1e-9).round(6)
+    array([1., 0.])
+    """
+    low, high = bounds.T
+    x = np.clip(start, low, high)
+    here, left, memory, begun = _Point(x, *function(x)), max_evaluations - 1, memory or Memory(len(x)), False
+    while left > 0:
+        free = ((here.x > low) | (here.gradient < 0)) & ((here.x < high) | (here.gradient > 0))
+        direction = memory.direction(here.gradient, free)
+        first, enough = memory.empty, gain * max(abs(here.value), 1.0)
+        if not -here.gradient @ direction > enough:
+            break
+        there, used = _along(function, here, direction, bounds, min(left, FIRST_CUTS if first else CUTS))
+        left -= used
+        if there is not None:
+            memory.remember(there.x - here.x, there.gradient - here.gradient)
+            here, gained = there, here.value - there.value
+            if gained <= enough and begun and not first:
+                break
+            begun = True
+        elif first:
+            break
+        else:
+            memory.forget()
+    return here.x
+
+
+def _along(
+    function: Function, here: _Point, direction: Vector, bounds: Float[np.ndarray, "p 2"], most: int
+) -> tuple[_Point | None, int]:
+    """The first point along a direction that gains enough, if there is one, and the evaluations taken."""
+    slope, step = float(here.gradient @ direction), min(1.0, LONGEST_STEP / float(np.abs(direction).max()))
+    for used in range(1, most + 1):
+        x = np.clip(here.x + step * direction, *bounds.T)
+        there = _Point(x, *function(x))
+        if there.value <= here.value + ENOUGH * step * slope:
+            return there, used
+        # To where the parabola through both values, with the slope at the first, is smallest.
+        bent = there.value - here.value - step * slope
+        step *= min(max(-0.5 * step * slope / bent, MOST_CUT), LEAST_CUT)
+    return None, most
+
+
+__all__ = ["Memory", "minimise"]

@@ -1,0 +1,31 @@
+"""What a search finds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..data import CoordinateSystem
+from ..kernels import Kernel
+from ..linear_system.model import Model
+from .tune import Tuned
+
+
+@dataclass(frozen=True)
+class Found:
+    """A tuned model, where it was found, how its parameters are tied, and its merit (less is better).
+
+    `credit` is what a model may lag behind by in the merit of each task and still be preferred, for reasons that
+    values left out cannot tell.
+    """
+
+    tuned: Tuned
+    merit: float
+    system: CoordinateSystem
+    family: str | Kernel
+    level: int
+    credit: float = 0.0
+
+    @property
+    def model(self) -> Model:
+        """The model itself."""
+        return self.tuned.model

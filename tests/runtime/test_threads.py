@@ -1,0 +1,83 @@
+"""Calls side by side: all of them, in order, on no more cores than there are; those that end early help the others."""
+
+import threading
+import time
+
+import pytest
+
+from vvcv.runtime import threads
+from vvcv.runtime.once import cached_property
+from vvcv.runtime.threads import side_by_side
+
+
+@pytest.fixture
+def two_cores(monkeypatch):
+    monkeypatch.setattr(threads, "cores", lambda: 2)
+    monkeypatch.setattr(threads, "_IDLE", threads._IdleCores())
+
+
+def at_work(calls):
+    """The same calls, and the largest number of them that were at work at the same time."""
+    lock, busy, most = threading.Lock(), [0], [0]
+
+    def noted(call):
+        with lock:
+            busy[0] += 1
+            most[0] = max(most[0], busy[0])
+        try:
+            return call()
+        finally:
+            with lock:
+                busy[0] -= 1
+
+    return [lambda call=call: noted(call) for call in calls], most
+
+
+def test_outcomes_come_in_the_order_of_the_calls_errors_too(two_cores):
+    outcomes = side_by_side([lambda: 1, lambda: 1 / 0, lambda: 3])
+    assert [outcomes[0].result(), outcomes[2].result()] == [1, 3]
+    with pytest.raises(ZeroDivisionError):
+        outcomes[1].result()
+
+
+def test_no_more_threads_are_at_work_than_cores_however_deep_calls_are_nested(two_cores):
+    inner, most = at_work([lambda: time.sleep(0.01)] * 4)
+    side_by_side([lambda: side_by_side(inner)] * 3)
+    assert most[0] == 2
+    assert threads._IDLE.take(5) == 1  # all cores but the caller's are idle again
+
+
+def test_a_core_that_becomes_idle_helps_calls_that_are_under_way(two_cores):
+    started, ended = threading.Event(), threading.Event()
+    helpers = set()
+
+    def long():
+        started.wait(5.0)
+        ended.wait(5.0)
+        time.sleep(0.05)
+        side_by_side([lambda: helpers.add(threading.get_ident()) or time.sleep(0.05)] * 2)
+
+    def short():
+        started.set()
+        ended.set()
+
+    side_by_side([long, short])
+    assert len(helpers) == 2
+
+
+def test_a_kept_attribute_of_one_object_waits_for_no_other():
+    both = threading.Barrier(2, timeout=5.0)
+
+    class Slow:
+        @cached_property
+        def answer(self):
+            """Only if both are asked at the same time."""
+            return both.wait() >= 0
+
+    first, second = Slow(), Slow()
+    helper = threading.Thread(target=lambda: second.answer)
+    helper.start()
+    assert first.answer
+    helper.join()
+    assert vars(second)["answer"] and first.answer
+    assert Slow.answer.__doc__.startswith("Only")

@@ -1,0 +1,76 @@
+"""Minimisation within bounds: to the minimum, in few evaluations, never above the start."""
+
+import numpy as np
+import pytest
+from scipy.optimize import rosen, rosen_der
+
+from vvcv.tuning.descent import CUTS, FIRST_CUTS, REMEMBERED, minimise
+
+ANYWHERE = np.array([[-50.0, 50.0]] * 4)
+
+
+def counted(value, slope):
+    """A function that notes where it was asked for."""
+    asked = []
+
+    def function(x):
+        asked.append(x.copy())
+        return float(value(x)), slope(x)
+
+    return function, asked
+
+
+def test_a_curved_valley_is_followed_to_its_end():
+    function, asked = counted(rosen, rosen_der)
+    x = minimise(function, np.array([-1.2, 1.0, -1.2, 1.0]), ANYWHERE, 300, 1e-14)
+    np.testing.assert_allclose(x, np.ones(4), atol=1e-4)
+    assert len(asked) < 120
+
+
+def test_of_many_scales_at_once_directions_are_learnt():
+    curvature = 10.0 ** np.arange(4)
+    function, asked = counted(lambda x: 0.5 * x @ (curvature * x), lambda x: curvature * x)
+    x = minimise(function, np.ones(4), ANYWHERE, 100, 1e-12)
+    np.testing.assert_allclose(x, np.zeros(4), atol=1e-4)
+    assert len(asked) < 40
+
+
+def test_the_answer_and_every_point_asked_for_lie_within_the_bounds():
+    bounds = np.array([[1.0, 9.0], [-9.0, -2.0], [-9.0, 9.0]])
+    function, asked = counted(lambda x: x @ x, lambda x: 2 * x)
+    np.testing.assert_allclose(
+        minimise(function, np.array([20.0, -5.0, 3.0]), bounds, 50, 1e-12), [1, -2, 0], atol=1e-5
+    )
+    assert all((x >= bounds[:, 0]).all() and (x <= bounds[:, 1]).all() for x in asked)
+
+
+@pytest.mark.parametrize("most", [1, 2, 7, REMEMBERED])
+def test_no_more_evaluations_than_were_given(most):
+    function, asked = counted(rosen, rosen_der)
+    minimise(function, np.full(4, -3.0), ANYWHERE, most, 0.0)
+    assert len(asked) == most
+
+
+def test_a_step_into_what_cannot_be_evaluated_is_taken_back():
+    function, _ = counted(lambda x: x @ x if x[0] > 0.9 else 1e15, lambda x: 2 * x if x[0] > 0.9 else 0 * x)
+    x = minimise(function, np.array([3.0, 0.0, 0.0, 0.0]), ANYWHERE, 60, 1e-9)
+    assert 0.9 < x[0] < 1.0
+
+
+def test_nothing_is_done_where_the_slope_is_nothing_or_leads_nowhere():
+    flat, asked = counted(lambda x: 1.0, lambda x: np.zeros(4))
+    minimise(flat, np.ones(4), ANYWHERE, 50, 1e-6)
+    assert len(asked) == 1
+    false, asked = counted(lambda x: 1.0, lambda x: np.ones(4))  # promises what it does not keep
+    np.testing.assert_array_equal(minimise(false, np.ones(4), ANYWHERE, 50, 1e-6), np.ones(4))
+    assert len(asked) == 1 + FIRST_CUTS > 1 + CUTS
+
+
+def test_steps_that_gain_too_little_are_the_last():
+    function, asked = counted(
+        lambda x: 1000.0 + np.sum(np.abs(x) ** 1.5), lambda x: 1.5 * np.sign(x) * np.abs(x) ** 0.5
+    )
+    minimise(function, np.full(4, 5.0), ANYWHERE, 100, 1e-2)
+    few = len(asked)
+    minimise(function, np.full(4, 5.0), ANYWHERE, 100, 1e-9)
+    assert few < 8 < len(asked) - few
