@@ -97,7 +97,8 @@ class Ladder:
                 if method == "mc" or self._seconds_to_solve(method) <= time_left():
                     announce(RUNGS[method])
                     if method in ("secf", "vv") and time_left() == np.inf:
-                        self.fits.work_ahead(methods)
+                        for view in self.views:
+                            view.fits.work_ahead(methods)
                     self._finished.append(self.candidates(method))
                     self._joined |= method == "vv"
         return self.so_far()
