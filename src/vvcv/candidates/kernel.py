@@ -7,7 +7,7 @@ candidates that were worth solving, as `KernelFit`s in the user's units; `answer
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -22,6 +22,7 @@ from ..runtime.memory import MOST_TUNING_ROWS
 from ..tuning.attempts import those_that_work
 from ..tuning.search import (
     COARSE_ROWS,
+    LEVELS,
     ROWS_RACE,
     STARTS,
     Found,
@@ -61,6 +62,10 @@ ONE_FUNCTION_CREDIT = 0.25
 #: are optima of neighbours: a few evaluations for each parameter that is new.
 FROM_POOLED, FROM_PARTS, IN_FRAME, WITH_COLUMNS = 25, 45, 12, 14
 
+#: Evaluations for one kernel of all tasks from that of one of them: its shape and each task's noise are known, B is
+#: new. With 50 points for each of two tasks most searches end by themselves before.
+FROM_OWN = 40
+
 #: Evaluations of each start of a model that takes all tasks for one function, and of the best if it keeps up: such a
 #: start either leads somewhere soon or nowhere.
 ONE_FUNCTION_RACE = (20, 40)
@@ -79,7 +84,8 @@ def independent(
     prepared: Prepared, task: int, options: Options, neighbours: Sequence[KernelFit] = ()
 ) -> list[KernelFit]:
     """Scalar kernel control variates of one task (control functionals, paper section 2), perhaps like another's."""
-    return _searched(prepared, (task,), options, _scalar_start(options), pooled=False, neighbours=neighbours)
+    near = [fit.found for fit in neighbours]
+    return _searched(prepared, (task,), options, _scalar_start(options), pooled=False, neighbours=near)
 
 
 def own_parameters(fit: KernelFit, task: int, options: Options) -> list[KernelFit]:
@@ -102,11 +108,26 @@ def joint(prepared: Prepared, members: tuple[int, ...], own: dict[int, KernelFit
     if prepared.tasks.share_points:
         return _searched(prepared, members, options, _scalar_start(options), pooled=True)
     covariance = _start_covariance(prepared, members)
-    separable = _separable(prepared, members, covariance, options)
+    separable = _separable(prepared, members, own, covariance, options)
     best = best_of(separable)
     alike = _one_function(best, covariance, options)
     own_part = _shared_and_own(best_of([best, *alike]), own, covariance, options)
     return [*separable, *map(_credited, alike), *own_part]
+
+
+def from_own(prepared: Prepared, own: Mapping[int, Sequence[KernelFit]], options: Options) -> list[KernelFit]:
+    """B k of all tasks from what each knows alone, of one degree: none where tasks together could know more."""
+    if not all(own.values()):
+        return []
+    smoothest = {task: best_of(_smoothest(fits, options)) for task, fits in own.items()}
+    if not all(map(_knows_its_shape, smoothest.values())):
+        return []
+    members, found = tuple(own), _on_all(smoothest, _start_covariance(prepared, tuple(own)), options)
+    coordinates, degree = prepared.coordinates(members, found.system), smoothest[members[0]].degree
+    design = _tuning_design(prepared, members, coordinates, degree, False)
+    attempt = partial(refit_from_few_rows, found, design, found.model, options.criterion, FROM_OWN)
+    tuned = those_that_work([attempt], required=False)
+    return [KernelFit(prepared, members, coordinates, f, degree, False) for f in tuned]
 
 
 def semi_exact(fits: Sequence[KernelFit], degree: int, options: Options) -> list[KernelFit]:
@@ -114,8 +135,7 @@ def semi_exact(fits: Sequence[KernelFit], degree: int, options: Options) -> list
 
     What the polynomials take away may leave a smoother rest, so the best of the smoothest family is tried as well.
     """
-    smoothest = [fit for fit in fits if fit.found.family is options.families[0]]
-    chosen = {id(fit): fit for fit in (best_of(fits), *([best_of(smoothest)] if smoothest else []))}
+    chosen = {id(fit): fit for fit in (best_of(fits), best_of(_smoothest(fits, options)))}
     attempts = (partial(_with_columns, fit, degree, options) for fit in chosen.values())
     return those_that_work(attempts, required=False, at_once=True)
 
@@ -123,6 +143,27 @@ def semi_exact(fits: Sequence[KernelFit], degree: int, options: Options) -> list
 def best_of(fits: Sequence[KernelFit]) -> KernelFit:
     """The fit with the best merit, what it has credit for set aside."""
     return min(fits, key=lambda fit: fit.found.merit - len(fit.members) * fit.found.credit)
+
+
+def _smoothest(fits: Sequence[KernelFit], options: Options) -> Sequence[KernelFit]:
+    """Those of the smoothest family, or all where it was dropped."""
+    return [fit for fit in fits if fit.found.family is options.families[0]] or fits
+
+
+def _knows_its_shape(fit: KernelFit) -> bool:
+    """Whether the kernel of one task has all the freedom there is: with the values of others it would have no more."""
+    return fit.found.level == len(LEVELS) - 1 or fit.found.model.kernel.log_axes.size == 1
+
+
+def _on_all(own: Mapping[int, KernelFit], covariance: np.ndarray, options: Options) -> Found:
+    """B k with the best kernel of the smoothest family that any task has, and the noise of each; not yet tuned.
+
+    The search of one task ends at its optimum, and one for all that starts there soon ends at theirs. From nothing it
+    is cut off on its way, at a place that hangs on the last bit.
+    """
+    best = best_of(_smoothest(list(own.values()), options)).found
+    model = on_tasks(best.model, covariance, [fit.found.model for fit in own.values()])
+    return replace(best, tuned=best.tuned._replace(model=model), merit=sum(fit.found.merit for fit in own.values()))
 
 
 def _credited(fit: KernelFit) -> KernelFit:
@@ -139,11 +180,17 @@ def _scalar_start(options: Options):
     return lambda family, design, lengthscale, noise: scalar_model(family, design, lengthscale, noise, options.order)
 
 
-def _separable(prepared: Prepared, members, covariance: np.ndarray, options: Options) -> list[KernelFit]:
+def _separable(
+    prepared: Prepared, members: tuple[int, ...], own: dict[int, KernelFit], covariance: np.ndarray, options: Options
+) -> list[KernelFit]:
+    """B k from what the tasks know alone, if that is all there is to know and serves all as well; or from nothing."""
+
     def start(family, design, lengthscale, noise):
         return separable_model(family, design, lengthscale, covariance, noise, options.order)
 
-    return _searched(prepared, members, options, start, False)
+    known = len(own) == len(members) and all(map(_knows_its_shape, own.values()))
+    near = [_on_all(own, covariance, options)] if known else []
+    return _searched(prepared, members, options, start, False, near)
 
 
 def _one_function(best: KernelFit, covariance: np.ndarray, options: Options) -> list[KernelFit]:
@@ -171,11 +218,11 @@ def _searched(
     options: Options,
     start,
     pooled: bool,
-    neighbours: Sequence[KernelFit] = (),
+    neighbours: Sequence[Found] = (),
 ) -> list[KernelFit]:
     coordinates = {s: prepared.coordinates(members, s) for s in prepared.systems(members)}
     designs = {s: _tuning_design(prepared, members, c, 0, pooled) for s, c in coordinates.items()}
-    found = search(designs, start, options.families, options.criterion, [fit.found for fit in neighbours])
+    found = search(designs, start, options.families, options.criterion, neighbours)
     return [KernelFit(prepared, members, coordinates[f.system], f, 0, pooled) for f in found]
 
 

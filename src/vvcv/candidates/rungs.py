@@ -11,7 +11,7 @@ from ..runtime.memory import MOST_TUNING_ROWS, largest_system
 from ..stein import count_features
 from ..tuning.attempts import those_that_work
 from .fits import KernelFit
-from .kernel import Options, best_of, independent, joint, own_parameters, semi_exact
+from .kernel import Options, best_of, from_own, independent, joint, own_parameters, semi_exact
 from .one_function import OneFunctionFit, as_one_function
 
 #: Fewest distinct points with which the parameters of a kernel can be chosen: a variance, a lengthscale and a noise are
@@ -97,7 +97,13 @@ class KernelFits:
 
     @cached_property
     def _joint_semi_exact(self) -> list[KernelFit]:
-        return self._with_polynomials(self.joint)
+        fits = self._with_polynomials(self.joint)
+        if self.pooled or len(self.eligible) < 2:
+            return fits
+        for degree in semi_exact_degrees(self.joint[0]) if self.joint else []:
+            own = {t: [f for f in alone if f.degree == degree] for t, alone in self._scalar_semi_exact.items()}
+            fits += from_own(self.prepared, own, self.options)
+        return fits
 
     @property
     def _together_or_alone(self) -> AnyFits:
