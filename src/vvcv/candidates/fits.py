@@ -14,6 +14,7 @@ from ..data import Coordinates, Prepared
 from ..kernels import Kernel, Own, Separable, Side, correlation
 from ..linear_system.design import Design, orthonormal_features
 from ..linear_system.mean_errors import Errors, tail_moves
+from ..linear_system.merit import merit_of
 from ..linear_system.model import solve
 from ..runtime.clock import factorisation_seconds
 from ..stein import Ridge, SteinKernel, gram, polynomial_features, task_matrix, with_kernel
@@ -140,7 +141,12 @@ class KernelFit:
     @cached_property
     def merits(self) -> Float[np.ndarray, " m"]:
         """By what the members' answers are weighed against others."""
-        return self._errors.merit + np.log(self._scale) - self.found.credit
+        return merit_of(self.promised, self.left_out_error) - self.found.credit
+
+    @property
+    def left_out_error(self) -> Float[np.ndarray, " m"]:
+        """How large residuals of left-out values are, as all of them say."""
+        return self._scale * self._errors.usual
 
     @property
     def _errors(self) -> Errors:

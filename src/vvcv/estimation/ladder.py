@@ -213,7 +213,7 @@ class Ladder:
             f"polynomial of degree {fit.degree}",
             fit.model_error,
         )
-        return self._with_witness(answer, task, fit.leave_one_out, fit.move)
+        return self._with_witness(answer, task, fit.leave_one_out, fit.move, fit.left_out_error)
 
     def _solved(self, method: str, fits: Sequence[KernelFit | OneFunctionFit], task: int) -> list[Answer]:
         """The answers of those fits that can be solved on the data as they are."""
@@ -238,18 +238,20 @@ class Ladder:
             describe(fit),
             float(fit.model_error[member]),
         )
-        return self._with_witness(answer, task, fit.left_out(member), fit.move(member))
+        usual = float(fit.left_out_error[member])
+        return self._with_witness(answer, task, fit.left_out(member), fit.move(member), usual)
 
     def _plain_error(self, task: int) -> float:
         """About what a plain average of the distinct rows is off by; rows that are given twice say nothing new."""
         return float(self.prepared.scale[task] / np.sqrt(len(self.prepared.distinct[task].values)))
 
     def _with_witness(
-        self, answer: Answer, task: int, left_out: Float[np.ndarray, " n"], move: Float[np.ndarray, " n"]
+        self, answer: Answer, task: int, left_out: Float[np.ndarray, " n"], move: Float[np.ndarray, " n"], usual: float
     ) -> list[Answer]:
         """A fit's answer, and that of its witness.
 
-        With value i left out the mean is that of all less `move_i`, and value i is off its prediction by `left_out_i`.
+        With value i left out the mean is that of all less `move_i`, and value i is off its prediction by `left_out_i`,
+        as all left-out values usually are by `usual`.
         """
         rows, multiplicity = self.prepared.tasks[task], self.prepared.distinct[task].multiplicity
         rounding = ROUNDING * float(np.abs(self.prepared.shift[task]) + self.prepared.scale[task])
@@ -261,7 +263,7 @@ class Ladder:
         error = float(np.std(residuals) / np.sqrt(size))
         mean = answer.mean + float(np.average(left_out - move, weights=multiplicity))
         centred = (residuals - np.mean(residuals)) / residuals.size
-        left = Witness(mean, error, size, skewness(residuals), np.sqrt(np.mean(residuals**2)), centred)
+        left = Witness(mean, error, size, skewness(residuals), usual, centred)
         return with_witness(answer, left)
 
     def _in_order(self, task: int, numbers: Float[np.ndarray, " n"]) -> Float[np.ndarray, " N"]:
