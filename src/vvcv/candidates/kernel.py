@@ -133,9 +133,12 @@ def from_own(prepared: Prepared, own: Mapping[int, Sequence[KernelFit]], options
 def semi_exact(fits: Sequence[KernelFit], degree: int, options: Options) -> list[KernelFit]:
     """The best fits with polynomial columns of total degree `degree` for every task, tuned again from there.
 
-    What the polynomials take away may leave a smoother rest, so the best of the smoothest family is tried as well.
+    What the polynomials take away may leave a smoother rest, so the smoothest family is tried as well.
     """
-    chosen = {id(fit): fit for fit in (best_of(fits), best_of(_smoothest(fits, options)))}
+    best, smoothest = best_of(fits), best_of(_smoothest(fits, options))
+    if smoothest.found.family is not options.families[0]:  # it was dropped
+        smoothest = _of_family(best, options.families[0])
+    chosen = {id(fit): fit for fit in (best, smoothest)}
     attempts = (partial(_with_columns, fit, degree, options) for fit in chosen.values())
     return those_that_work(attempts, required=False, at_once=True)
 
@@ -148,6 +151,12 @@ def best_of(fits: Sequence[KernelFit]) -> KernelFit:
 def _smoothest(fits: Sequence[KernelFit], options: Options) -> Sequence[KernelFit]:
     """Those of the smoothest family, or all where it was dropped."""
     return [fit for fit in fits if fit.found.family is options.families[0]] or fits
+
+
+def _of_family(fit: KernelFit, family: str | Kernel) -> KernelFit:
+    """The same with kernels of another family and hardly any noise, not yet tuned."""
+    tuned = fit.found.tuned._replace(model=without_noise(change_family(fit.found.model, family)))
+    return replace(fit, found=replace(fit.found, tuned=tuned, family=family))
 
 
 def _knows_its_shape(fit: KernelFit) -> bool:

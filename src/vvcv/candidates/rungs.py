@@ -97,13 +97,19 @@ class KernelFits:
 
     @cached_property
     def _joint_semi_exact(self) -> list[KernelFit]:
-        fits = self._with_polynomials(self.joint)
-        if self.pooled or len(self.eligible) < 2:
-            return fits
-        for degree in semi_exact_degrees(self.joint[0]) if self.joint else []:
-            own = {t: [f for f in alone if f.degree == degree] for t, alone in self._scalar_semi_exact.items()}
-            fits += from_own(self.prepared, own, self.options)
-        return fits
+        degrees = [] if self.pooled or len(self.eligible) < 2 or not self.joint else semi_exact_degrees(self.joint[0])
+        if not degrees:
+            return self._with_polynomials(self.joint)
+        return [fit for degree in degrees for fit in self._joint_with_columns(degree)]
+
+    def _joint_with_columns(self, degree: int) -> list[KernelFit]:
+        """From each task's own, and in other families from the joint ones: these are farther away."""
+        own = {t: [fit for fit in fits if fit.degree == degree] for t, fits in self._scalar_semi_exact.items()}
+        near = from_own(self.prepared, own, self.options)
+        known = [fit.found.family for fit in near]
+        others = [fit for fit in self.joint if fit.found.family not in known]
+        families = tuple(family for family in self.options.families if family not in known)
+        return [*near, *(semi_exact(others, degree, replace(self.options, families=families)) if others else [])]
 
     @property
     def _together_or_alone(self) -> AnyFits:
