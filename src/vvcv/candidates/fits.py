@@ -38,12 +38,16 @@ FACTORISATIONS, COMPILATION = 8.0, 2.0
 
 
 class Solution(NamedTuple):
-    """What is kept of a solved system: coefficients of the columns, of the kernel, and how far off the means may be."""
+    """What is kept of a solved system: coefficients of the columns, of the kernel, and how far off the means may be.
+
+    And minus the logarithm of the restricted likelihood, of a value on average.
+    """
 
     coefficients: Float[np.ndarray, " q *m"]
     weights: Float[np.ndarray, " N *m"]
     errors: Errors
     tail: Float[np.ndarray, " m"]
+    surprise: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +76,8 @@ class KernelFit:
             judged = judged.rounded()
             system = solve(self.found.model, judged)
         errors = Errors.of(system, judged, self.found.tuned.free)
-        return Solution(coefficients, weights, errors, tail_moves(system, judged))
+        surprise = system.restricted_likelihood() / judged.values.size
+        return Solution(coefficients, weights, errors, tail_moves(system, judged), surprise)
 
     @property
     def mean(self) -> Float[np.ndarray, " m"]:
@@ -142,6 +147,11 @@ class KernelFit:
     def merits(self) -> Float[np.ndarray, " m"]:
         """By what the members' answers are weighed against others."""
         return merit_of(self.promised, self.left_out_error) - self.found.credit
+
+    @property
+    def surprise(self) -> float:
+        """How unlikely a value is under the model, on average."""
+        return self.solution.surprise
 
     @property
     def left_out_error(self) -> Float[np.ndarray, " m"]:

@@ -106,6 +106,11 @@ class OneFunctionFit:
         return merit_of(self.promised, self.left_out_error) - CREDIT
 
     @property
+    def surprise(self) -> float:
+        """Unknown: its values are more than those of other fits."""
+        return np.nan
+
+    @property
     def left_out_error(self) -> Float[np.ndarray, " m"]:
         """How large residuals of a member's left-out values are, as all of the one fit say."""
         return self._scale * np.abs([line.factor for line in self.lines]) * self.fit.left_out_error[0]

@@ -32,7 +32,7 @@ from ..tuning.attempts import those_that_work
 from .describe import describe
 from .diagnosis import Diagnosis
 from .streamed import Streamed
-from .weights import ROUNDING, Answer, Witness, combine, doubt, no_variate, with_witness
+from .weights import ROUNDING, Answer, Witness, combine, doubt, no_variate, with_evidence, with_witness
 
 #: Rungs of the ladder, from simple to rich, and those that solve for all rows exactly.
 METHODS = tuple(RUNGS)
@@ -98,7 +98,7 @@ class Ladder:
     def so_far(self) -> list[list[Answer]]:
         """The candidates of those rungs that are finished."""
         return [
-            [self._in_groups(t)] if apart else [answer for rung in self._finished for answer in rung[t]]
+            [self._in_groups(t)] if apart else with_evidence([answer for rung in self._finished for answer in rung[t]])
             for t, apart in enumerate(self._grouped)
         ]
 
@@ -138,7 +138,7 @@ class Ladder:
                 offered = [self.plain[t]]  # nothing to learn: the mean of constant values is known
             if not offered:
                 raise RefusedError(self._refusal(method, t))
-            chosen.append(combine(offered))
+            chosen.append(combine(with_evidence(offered)))
         return chosen
 
     def _refusal(self, method: str, task: int) -> str:
@@ -237,6 +237,8 @@ class Ladder:
             lambda points, scores: fit.variate(points, scores, member),
             describe(fit),
             float(fit.model_error[member]),
+            members=fit.members,
+            surprise=fit.surprise,
         )
         usual = float(fit.left_out_error[member])
         return self._with_witness(answer, task, fit.left_out(member), fit.move(member), usual)

@@ -42,6 +42,12 @@ PRICE = 0.125
 #: bars left out of the weighing, hierarchical posteriors of `benchmarks/trust` would be covered in 93 %, not 96 %.
 GOOD_ENOUGH = 0.003
 
+#: What an answer's merit pays for each nat by which a value is less likely, on average, than under another fit of the
+#: same tasks: a likelihood knows all values, of other tasks too, and a mean hangs on few. At .5 errors of the synthetic
+#: problem are a third smaller than at 0 (40 replications); over 75 means of the trust suite they are alike, at 1 6 %
+#: larger.
+EVIDENCE = 0.5
+
 #: The least error of a mean, relative to numbers of its size: their sums are rounded by as much, even where a fit
 #: leaves nothing.
 ROUNDING = 16 * np.finfo(float).eps
@@ -53,7 +59,8 @@ class Answer:
 
     The merit is the logarithm of s above: less is better. Beside the error bar stand what the model alone claims, and
     the Monte Carlo error of the residuals that are left when every value is predicted from the others (cross-fitted);
-    and what each row, in the order given, moves the mean by, where that was kept.
+    and what each row, in the order given, moves the mean by, where that was kept; and the tasks that were
+    fitted together, with how unlikely a value of theirs is under the model.
     """
 
     method: str
@@ -67,6 +74,8 @@ class Answer:
     cross_fitted_error: float = np.nan
     weight: float = 1.0
     moves: Float[np.ndarray, " n"] | None = None
+    members: tuple[int, ...] = ()
+    surprise: float = np.nan
 
 
 class Witness(NamedTuple):
@@ -111,6 +120,23 @@ def doubt(std_error: float, promised: float, plain_error: float) -> float:
     """
     known = max(promised, GOOD_ENOUGH * plain_error)
     return 0.5 * float(np.log(std_error / known)) if std_error > known > 0 else 0.0
+
+
+def with_evidence(answers: Sequence[Answer]) -> list[Answer]:
+    """The answers, with what their merits pay where another fit of the same tasks makes the values likelier.
+
+    >>> rivals = [Answer("cf", 0.0, 0.1, 0.0, 9.0, np.subtract, "", members=(0,), surprise=s) for s in (1.0, 3.0)]
+    >>> [answer.merit for answer in with_evidence(rivals)]
+    [0.0, 1.0]
+    """
+    least: dict[tuple[int, ...], float] = {}
+    for answer in answers:
+        least[answer.members] = float(np.fmin(answer.surprise, least.get(answer.members, np.inf)))
+    lags = [answer.surprise - least[answer.members] for answer in answers]
+    return [
+        replace(answer, merit=answer.merit + EVIDENCE * lag) if lag > 0 else answer
+        for answer, lag in zip(answers, lags, strict=True)
+    ]
 
 
 def no_variate(points: Float[np.ndarray, "k d"], scores: Float[np.ndarray, "k d"]) -> Float[np.ndarray, " k"]:
