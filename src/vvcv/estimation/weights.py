@@ -1,12 +1,13 @@
 """What a fit says about one task, and one answer out of several: weighted by how well each has shown itself.
 
-    s_k = sqrt(error * root mean square of the left-out residuals),   w_k ~ s_k^-5
+    s_k = sqrt(error * size of the left-out residuals),   w_k ~ s_k^-5
 
     mean = sum_k w_k m_k,   std_error^2 = sum_k w_k (e_k^2 + (m_k - mean)^2)
 
-The error is what a model promises, or its error bar where that is wider and still says something (`doubt`). A clearly
-better fit takes all the weight; where the evidence is thin, fits share it, and the error bar is that of the
-mixture: rivals widen it by how much they disagree.
+The error is what a model promises, or its error bar where that is wider and still says something (`doubt`); the size
+is that of all residuals, not of the largest alone (`linear_system.mean_errors`). Where another fit of the same tasks
+makes the values likelier, s is larger (`with_evidence`). A clearly better fit takes all the weight; where the evidence
+is thin, fits share it, and the error bar is that of the mixture: rivals widen it by how much they disagree.
 """
 
 from __future__ import annotations
@@ -80,7 +81,7 @@ class Answer:
 
 class Witness(NamedTuple):
     """The average of what a variate leaves of values it has not seen, its error, and of the residuals the effective
-    number, skewness and root mean square; and what each row moves that average by, where that was kept."""
+    number, skewness and size; and what each row moves that average by, where that was kept."""
 
     mean: float
     error: float
