@@ -72,7 +72,7 @@ def moved(tasks: vvcv.Tasks, seed: int) -> vvcv.Tasks:
     places = places * len(tasks) if shared else places
     return vvcv.Tasks(
         [
-            vvcv.Task(x, s, move(task.values), name=name)
+            vvcv.Task(x, s, move(task.values), name=name, chains=task.chains)
             for task, name, (x, s) in zip(tasks, tasks.names, places, strict=True)
         ]
     )

@@ -7,8 +7,10 @@ import pytest
 
 import vvcv
 from vvcv import Task, Tasks
+from vvcv.candidates.columns import semi_exact
 from vvcv.candidates.fits import build_design
-from vvcv.candidates.kernel import Options, best_of, from_own, semi_exact
+from vvcv.candidates.kernel import Options, best_of, from_own
+from vvcv.candidates.linear_parts import LEAST_WEIGHT, axis_weights, start_covariance
 from vvcv.candidates.rungs import KernelFits
 from vvcv.data import Prepared
 from vvcv.linear_system.model import Evaluation
@@ -48,6 +50,17 @@ def test_tasks_that_could_know_more_together_start_from_nothing():
     assert best_of(own[0]).found.level < 2
     assert from_own(few, own, Options()) == []
     assert from_own(few, {0: own[0], 1: []}, Options()) == []
+
+
+def test_axes_count_as_in_the_linear_function_that_tasks_have_in_common_but_for_its_sign():
+    rng = np.random.default_rng(3)
+    given = [rng.normal(size=(30, 4)) for _ in range(2)]
+    tasks = Tasks([Task(x, -x, sign * (2 * x[:, 1] - x[:, 3])) for x, sign in zip(given, (1.0, -5.0), strict=True)])
+    prepared = Prepared.of(tasks)
+    covariance, coordinates = start_covariance(prepared, (0, 1)), prepared.coordinates((0, 1), "scaled")
+    weights = axis_weights(prepared, (0, 1), coordinates, covariance)
+    assert covariance[0, 1] < -0.7 and weights[1] == pytest.approx(1 + LEAST_WEIGHT)
+    assert 0.1 < weights[3] < 0.5 and (weights[[0, 2]] < 0.05).all()
 
 
 def test_a_smooth_family_that_was_dropped_is_tried_with_columns(fits):

@@ -10,8 +10,9 @@ from ..data import Prepared
 from ..runtime.memory import MOST_TUNING_ROWS, largest_system
 from ..stein import count_features
 from ..tuning.attempts import those_that_work
+from .columns import semi_exact
 from .fits import KernelFit
-from .kernel import Options, best_of, from_own, independent, joint, own_parameters, semi_exact
+from .kernel import Options, best_of, from_own, independent, joint, own_parameters
 from .one_function import OneFunctionFit, as_one_function
 
 #: Fewest distinct points with which the parameters of a kernel can be chosen: a variance, a lengthscale and a noise are
