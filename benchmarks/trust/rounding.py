@@ -64,15 +64,16 @@ def moved(tasks: vvcv.Tasks, seed: int) -> vvcv.Tasks:
     """All numbers a few units in the last place away."""
     rng = np.random.default_rng([seed, 52])
 
-    def move(array: np.ndarray) -> np.ndarray:
-        return array * (1 + rng.integers(-4, 5, size=array.shape) * 2.0**-52)
+    def move(array: np.ndarray, task: vvcv.Task) -> np.ndarray:
+        moved = array * (1 + rng.integers(-4, 5, size=array.shape) * 2.0**-52)
+        return moved.reshape(*task.chains, *array.shape[1:]) if task.chains else moved
 
     shared = tasks.share_points
-    places = [(move(task.points), move(task.scores)) for task in (list(tasks)[:1] if shared else tasks)]
+    places = [(move(t.points, t), move(t.scores, t)) for t in (list(tasks)[:1] if shared else tasks)]
     places = places * len(tasks) if shared else places
     return vvcv.Tasks(
         [
-            vvcv.Task(x, s, move(task.values), name=name)
+            vvcv.Task(x, s, move(task.values, task), name=name)
             for task, name, (x, s) in zip(tasks, tasks.names, places, strict=True)
         ]
     )

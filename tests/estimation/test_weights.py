@@ -1,9 +1,22 @@
 """One answer out of several: weights, doubt, and the plain average as a witness."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from vvcv.estimation.weights import GOOD_ENOUGH, Answer, Witness, combine, contradiction, doubt, weigh, with_witness
+from vvcv.estimation.weights import (
+    EVIDENCE,
+    GOOD_ENOUGH,
+    Answer,
+    Witness,
+    combine,
+    contradiction,
+    doubt,
+    weigh,
+    with_evidence,
+    with_witness,
+)
 from vvcv.linear_system.merit import merit_of
 from vvcv.tuning.starts import one_function
 
@@ -109,3 +122,11 @@ def test_a_witness_is_never_surer_than_its_fit_and_has_no_more_freedom():
     assert fit.merit == -3.0 and fit.cross_fitted_error == witness.cross_fitted_error == 0.05
     assert with_witness(answer(1.0, 0.01, -3.0), left)[1].std_error == 0.05
     assert with_witness(answer(1.0, 0.2, -3.0, freedom=99.0), left)[1].freedom == 29.0
+
+
+def test_a_fit_pays_for_another_of_the_same_tasks_under_which_values_are_likelier():
+    alone, other = replace(answer(0.0, 0.1, -1.0), members=(0,)), replace(answer(0.0, 0.1, -1.0), members=(0, 1))
+    given = [answer(0.0, 0.1, -1.0), replace(other, surprise=np.nan)]
+    given += [replace(alone, surprise=-2.0), replace(other, surprise=-9.0), replace(alone, surprise=-6.0)]
+    paid = [after.merit + 1.0 for after in with_evidence(given)]
+    np.testing.assert_allclose(paid, [0.0, 0.0, EVIDENCE * 4.0, 0.0, 0.0])

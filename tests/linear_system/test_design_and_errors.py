@@ -117,6 +117,9 @@ def test_errors_of_means_are_those_of_refits_with_each_value_left_out(shared):
         moved = np.sqrt(np.sum((influence[place] * residual) ** 2))
         assert errors.jackknife[t] == pytest.approx(hidden * moved, rel=1e-9)
         assert errors.model[place] == pytest.approx(hidden * np.sqrt(covariance[place, place]), rel=1e-9)
+        expected = errors.z[t] * np.sqrt(np.mean(variance[rows]))
+        most = errors.z[t] * np.exp(np.mean(np.log(variance[rows])) / 2)
+        assert errors.usual[t] ** 2 == pytest.approx(max(errors.left_out[t], expected) * most, rel=1e-9)
         merit = 0.5 * np.log(errors.model[place] * errors.z[t] * errors.left_out[t])
         assert errors.merit[t] == pytest.approx(merit, rel=1e-12)
 

@@ -14,6 +14,7 @@ from ..data import Coordinates, Prepared
 from ..kernels import Kernel, Own, Separable, Side, correlation
 from ..linear_system.design import Design, orthonormal_features
 from ..linear_system.mean_errors import Errors, tail_moves
+from ..linear_system.merit import merit_of
 from ..linear_system.model import solve
 from ..runtime.clock import factorisation_seconds
 from ..runtime.once import cached_property
@@ -38,12 +39,16 @@ FACTORISATIONS, COMPILATION = 3.0, 2.0
 
 
 class Solution(NamedTuple):
-    """What is kept of a solved system: coefficients of the columns, of the kernel, and how far off the means may be."""
+    """What is kept of a solved system: coefficients of the columns, of the kernel, and how far off the means may be.
+
+    And minus the logarithm of the restricted likelihood, of a value on average.
+    """
 
     coefficients: Float[np.ndarray, " q *m"]
     weights: Float[np.ndarray, " N *m"]
     errors: Errors
     tail: Float[np.ndarray, " m"]
+    surprise: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +77,8 @@ class KernelFit:
             judged = judged.rounded()
             system = solve(self.found.model, judged)
         errors = Errors.of(system, judged, self.found.tuned.free)
-        return Solution(coefficients, weights, errors, tail_moves(system, judged))
+        surprise = system.restricted_likelihood() / judged.values.size
+        return Solution(coefficients, weights, errors, tail_moves(system, judged), surprise)
 
     @property
     def mean(self) -> Float[np.ndarray, " m"]:
@@ -141,7 +147,17 @@ class KernelFit:
     @cached_property
     def merits(self) -> Float[np.ndarray, " m"]:
         """By what the members' answers are weighed against others."""
-        return self._errors.merit + np.log(self._scale) - self.found.credit
+        return merit_of(self.promised, self.left_out_error) - self.found.credit
+
+    @property
+    def surprise(self) -> float:
+        """How unlikely a value is under the model, on average."""
+        return self.solution.surprise
+
+    @property
+    def left_out_error(self) -> Float[np.ndarray, " m"]:
+        """How large residuals of left-out values are, as all of them say."""
+        return self._scale * self._errors.usual
 
     @property
     def _errors(self) -> Errors:

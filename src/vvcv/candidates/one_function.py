@@ -105,8 +105,17 @@ class OneFunctionFit:
     @cached_property
     def merits(self) -> Float[np.ndarray, " m"]:
         """By what the members' answers are weighed against others."""
-        left_out = [np.sqrt(np.mean((self.left_out(k) / s) ** 2)) for k, s in enumerate(self._scale)]
-        return merit_of(self.promised, self._scale * left_out) - CREDIT
+        return merit_of(self.promised, self.left_out_error) - CREDIT
+
+    @property
+    def surprise(self) -> float:
+        """Unknown: its values are more than those of other fits."""
+        return np.nan
+
+    @property
+    def left_out_error(self) -> Float[np.ndarray, " m"]:
+        """How large residuals of a member's left-out values are, as all of the one fit say."""
+        return self._scale * np.abs([line.factor for line in self.lines]) * self.fit.left_out_error[0]
 
     def left_out(self, member: int) -> Float[np.ndarray, " n"]:
         """Residuals of one member's values, each predicted from all others."""

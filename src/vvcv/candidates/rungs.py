@@ -12,8 +12,9 @@ from ..runtime.once import cached_property
 from ..runtime.threads import side_by_side, worth_a_thread
 from ..stein import count_features
 from ..tuning.attempts import those_that_work
+from .columns import semi_exact
 from .fits import KernelFit
-from .kernel import Options, best_of, independent, joint, own_parameters, semi_exact
+from .kernel import Options, best_of, from_own, independent, joint, own_parameters
 from .one_function import OneFunctionFit, as_one_function
 
 #: Fewest distinct points with which the parameters of a kernel can be chosen: a variance, a lengthscale and a noise are
@@ -116,7 +117,19 @@ class KernelFits:
 
     @cached_property
     def _joint_semi_exact(self) -> list[KernelFit]:
-        return self._with_polynomials(self.joint)
+        degrees = [] if self.pooled or len(self.eligible) < 2 or not self.joint else semi_exact_degrees(self.joint[0])
+        if not degrees:
+            return self._with_polynomials(self.joint)
+        return [fit for degree in degrees for fit in self._joint_with_columns(degree)]
+
+    def _joint_with_columns(self, degree: int) -> list[KernelFit]:
+        """From each task's own, and in other families from the joint ones: these are farther away."""
+        own = {t: [fit for fit in fits if fit.degree == degree] for t, fits in self._scalar_semi_exact.items()}
+        near = from_own(self.prepared, own, self.options)
+        known = [fit.found.family for fit in near]
+        others = [fit for fit in self.joint if fit.found.family not in known]
+        families = tuple(family for family in self.options.families if family not in known)
+        return [*near, *(semi_exact(others, [degree], replace(self.options, families=families)) if others else [])]
 
     @cached_property
     def _one_function(self) -> list[OneFunctionFit]:

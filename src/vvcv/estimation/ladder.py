@@ -34,7 +34,7 @@ from ..tuning.attempts import those_that_work
 from .diagnosis import Diagnosis
 from .streamed import Streamed
 from .views import views_of
-from .weights import ROUNDING, Answer, Witness, combine, doubt, no_variate, with_witness
+from .weights import ROUNDING, Answer, Witness, combine, doubt, no_variate, with_evidence, with_witness
 
 #: Rungs of the ladder, from simple to rich, and those that solve for all rows exactly.
 METHODS = tuple(RUNGS)
@@ -106,7 +106,7 @@ class Ladder:
     def so_far(self) -> list[list[Answer]]:
         """The candidates of those rungs that are finished."""
         return [
-            [self._in_groups(t)] if apart else [answer for rung in self._finished for answer in rung[t]]
+            [self._in_groups(t)] if apart else with_evidence([answer for rung in self._finished for answer in rung[t]])
             for t, apart in enumerate(self._grouped)
         ]
 
@@ -146,7 +146,7 @@ class Ladder:
                 offered = [self.plain[t]]  # nothing to learn: the mean of constant values is known
             if not offered:
                 raise RefusedError(self._refusal(method, t))
-            chosen.append(combine(offered))
+            chosen.append(combine(with_evidence(offered)))
         return chosen
 
     def _refusal(self, method: str, task: int) -> str:
@@ -221,7 +221,7 @@ class Ladder:
             f"polynomial of degree {fit.degree}",
             fit.model_error,
         )
-        return self._with_witness(answer, task, fit.leave_one_out, fit.move)
+        return self._with_witness(answer, task, fit.leave_one_out, fit.move, fit.left_out_error)
 
     def _solved(self, method: str, fits: Sequence[KernelFit | OneFunctionFit], task: int) -> list[Answer]:
         """The answers of those fits that can be solved on the data as they are."""
@@ -245,19 +245,23 @@ class Ladder:
             view.variate(fit, member),
             view.describe(fit),
             float(fit.model_error[member]),
+            members=fit.members,
+            surprise=fit.surprise,
         )
-        return self._with_witness(answer, task, fit.left_out(member), fit.move(member))
+        usual = float(fit.left_out_error[member])
+        return self._with_witness(answer, task, fit.left_out(member), fit.move(member), usual)
 
     def _plain_error(self, task: int) -> float:
         """About what a plain average of the distinct rows is off by; rows that are given twice say nothing new."""
         return float(self.prepared.scale[task] / np.sqrt(len(self.prepared.distinct[task].values)))
 
     def _with_witness(
-        self, answer: Answer, task: int, left_out: Float[np.ndarray, " n"], move: Float[np.ndarray, " n"]
+        self, answer: Answer, task: int, left_out: Float[np.ndarray, " n"], move: Float[np.ndarray, " n"], usual: float
     ) -> list[Answer]:
         """A fit's answer, and that of its witness.
 
-        With value i left out the mean is that of all less `move_i`, and value i is off its prediction by `left_out_i`.
+        With value i left out the mean is that of all less `move_i`, and value i is off its prediction by `left_out_i`,
+        as all left-out values usually are by `usual`.
         """
         rows, multiplicity = self.prepared.tasks[task], self.prepared.distinct[task].multiplicity
         rounding = ROUNDING * float(np.abs(self.prepared.shift[task]) + self.prepared.scale[task])
@@ -269,7 +273,7 @@ class Ladder:
         error = float(np.std(residuals) / np.sqrt(size))
         mean = answer.mean + float(np.average(left_out - move, weights=multiplicity))
         centred = (residuals - np.mean(residuals)) / residuals.size
-        left = Witness(mean, error, size, skewness(residuals), np.sqrt(np.mean(residuals**2)), centred)
+        left = Witness(mean, error, size, skewness(residuals), usual, centred)
         return with_witness(answer, left)
 
     def _in_order(self, task: int, numbers: Float[np.ndarray, " n"]) -> Float[np.ndarray, " N"]:

@@ -5,9 +5,14 @@ With r_i the residual of value i predicted from all others, v_i its variance und
     model_t    = sqrt(cov beta_tt)                       what the model believes
     z_t        = rms over task t of r_i / sqrt(v_i)      how wrong its beliefs about values are
     left-out_t = rms over task t of r_i
+    usual_t    = sqrt(max(left-out_t, z_t rms_i sqrt(v_i)) z_t geometric mean_i of sqrt(v_i))
     move_ti    = c_ti r_i                                what the mean would move by, value i replaced by its prediction
     jackknife_t = sqrt(sum_i move_ti^2)
     tail_t      = |sum_{i in S} c_ti r_i|, S the sqrt(n) outermost points of task t, left out together
+
+The root mean square of residuals is that of the one or two outermost points, if others are predicted to many digits,
+and those may lie where a fit goes by luck. What the model makes of all residuals, once corrected by z, does not: how
+large those of the outermost points should be, and how large most are, which tells a smooth function from a rough one.
 
 Beyond the last points a fit goes on as its kernel does, which no point left out alone can question: neighbours further
 out are there. What lies beyond the sample is to the sample as its own outermost points, of which extreme value theory
@@ -37,6 +42,7 @@ class Errors:
     z: Float[np.ndarray, " T"]
     left_out: Float[np.ndarray, " T"]
     jackknife: Float[np.ndarray, " T"]
+    usual: Float[np.ndarray, " T"]
     residual: Float[np.ndarray, " N *m"]
     move: Float[np.ndarray, "T N"]
 
@@ -48,11 +54,14 @@ class Errors:
         model = np.diag(system.covariance)[: 1 if shared else design.tasks]
         move = system.influence[0] * residual.T if shared else system.influence[: design.tasks] * residual
         hidden = np.exp(tuned / design.values.size)
+        z, left_out = (np.sqrt(design.task_means(squares)) for squares in (residual**2 / variance, residual**2))
+        expected, most = z * np.sqrt(design.task_means(variance)), z * np.exp(design.task_means(np.log(variance)) / 2)
         return cls(
             model=hidden * np.sqrt(model),
-            z=np.sqrt(design.task_means(residual**2 / variance)),
-            left_out=np.sqrt(design.task_means(residual**2)),
+            z=z,
+            left_out=left_out,
             jackknife=hidden * np.sqrt(np.sum(_together(move, design.folds) ** 2, axis=1)),
+            usual=np.sqrt(np.maximum(left_out, expected) * most),
             residual=residual,
             move=move,
         )

@@ -78,6 +78,12 @@ def with_task_matrix(model: Model, tasks_covariance: Float[np.ndarray, "T T"]) -
     return eqx.tree_at(lambda m: m.kernel.kernel.coregionalization, model, Full(tasks_covariance))
 
 
+def with_axes(model: Model, design: Design, weights: Float[np.ndarray, " d"]) -> Model:
+    """The same model of the same variance, its axes weighted."""
+    weighted = eqx.tree_at(lambda m: m.kernel.log_axes, model, model.kernel.log_axes + np.log(weights))
+    return _unit_variance(weighted, design)
+
+
 def on_tasks(scalar: Model, tasks_covariance: Float[np.ndarray, "T T"], own: list[Model]) -> Model:
     """B k(x, y) with the kernel of one task's model and the noise of each task's own."""
     joint = eqx.tree_at(lambda s: s.kernel, scalar.kernel, Separable(Full(tasks_covariance), scalar.kernel.kernel))

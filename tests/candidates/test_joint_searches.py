@@ -1,0 +1,89 @@
+"""Searches for all tasks together: they start from what each task knows alone, and end where longer ones do."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import vvcv
+from vvcv import Task, Tasks
+from vvcv.candidates.columns import semi_exact
+from vvcv.candidates.fits import build_design
+from vvcv.candidates.kernel import Options, best_of, from_own
+from vvcv.candidates.linear_parts import LEAST_WEIGHT, axis_weights, start_covariance
+from vvcv.candidates.rungs import KernelFits
+from vvcv.data import Prepared
+from vvcv.linear_system.model import Evaluation
+from vvcv.problems import synthetic
+from vvcv.tuning.search import refit
+
+
+def two_tasks(seed: int = 20900, n: int = 50) -> Tasks:
+    rng, tasks = np.random.default_rng(seed), []
+    for f, variance in ((synthetic.f_1, 1.25), (synthetic.f_2, 1.0)):
+        x = synthetic.sample(rng, n, variance)
+        tasks.append(Task(x, synthetic.score(x, variance), f(x)))
+    return Tasks(tasks)
+
+
+def wide(seed: int, n: int) -> Task:
+    x = np.random.default_rng(seed).normal(size=(n, 6))
+    return Task(x, -x, np.sin(x[:, 0]) + x[:, 1] ** 2)
+
+
+@pytest.fixture(scope="module")
+def fits() -> KernelFits:
+    return KernelFits(Prepared.of(two_tasks()), Options())
+
+
+def test_a_joint_fit_with_columns_is_at_the_optimum_that_a_long_search_finds(fits):
+    (fit,) = [f for f in fits.of("vv-secf")[0] if f.degree == 2 and f.found.family == "squared-exponential"]
+    design = build_design(fit.prepared, fit.members, fit.coordinates, 2, False).rounded()
+    longer = refit(fit.found, design, fit.found.model, max_evaluations=300)
+    assert fit.members == (0, 1)
+    assert longer.tuned.value == pytest.approx(fit.found.tuned.value, abs=0.5)
+
+
+def test_tasks_that_could_know_more_together_start_from_nothing():
+    few = Prepared.of(Tasks([wide(0, 8), wide(1, 8)]))
+    own = KernelFits(few, Options()).scalar
+    assert best_of(own[0]).found.level < 2
+    assert from_own(few, own, Options()) == []
+    assert from_own(few, {0: own[0], 1: []}, Options()) == []
+
+
+def test_axes_count_as_in_the_linear_function_that_tasks_have_in_common_but_for_its_sign():
+    rng = np.random.default_rng(3)
+    given = [rng.normal(size=(30, 4)) for _ in range(2)]
+    tasks = Tasks([Task(x, -x, sign * (2 * x[:, 1] - x[:, 3])) for x, sign in zip(given, (1.0, -5.0), strict=True)])
+    prepared = Prepared.of(tasks)
+    covariance, coordinates = start_covariance(prepared, (0, 1)), prepared.coordinates((0, 1), "scaled")
+    weights = axis_weights(prepared, (0, 1), coordinates, covariance)
+    assert covariance[0, 1] < -0.7 and weights[1] == pytest.approx(1 + LEAST_WEIGHT)
+    assert 0.1 < weights[3] < 0.5 and (weights[[0, 2]] < 0.05).all()
+
+
+def test_a_smooth_family_that_was_dropped_is_tried_with_columns(fits):
+    smooth, rough = Options().families[:2]
+    fit = best_of(fits.scalar[0])
+    only_rough = [replace(fit, found=replace(fit.found, family=rough))]
+    assert {f.found.family for f in semi_exact(only_rough, 2, Options())} == {smooth, rough}
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_the_last_digits_of_the_likelihood_do_not_move_the_answer(monkeypatch, seed):
+    before = vvcv.estimate(two_tasks(), check=False)
+    rng, exact = np.random.default_rng(seed), Evaluation.__call__
+
+    def rounded(self, leaves):
+        value, gradient, scale = exact(self, leaves)
+        return (
+            value * (1 + 1e-12 * rng.normal()),
+            [g * (1 + 1e-9 * rng.normal(size=np.shape(g))) for g in gradient],
+            scale,
+        )
+
+    monkeypatch.setattr(Evaluation, "__call__", rounded)
+    after = vvcv.estimate(two_tasks(), check=False)
+    assert (np.abs(after.mean - before.mean) < 0.25 * before.std_error).all()
+    np.testing.assert_allclose(after.std_error, before.std_error, rtol=0.15)
