@@ -67,7 +67,7 @@ def test_a_smooth_family_that_was_dropped_is_tried_with_columns(fits):
     smooth, rough = Options().families[:2]
     fit = best_of(fits.scalar[0])
     only_rough = [replace(fit, found=replace(fit.found, family=rough))]
-    assert {f.found.family for f in semi_exact(only_rough, 2, Options())} == {smooth, rough}
+    assert {f.found.family for f in semi_exact(only_rough, [2], Options())} == {smooth, rough}
 
 
 @pytest.mark.parametrize("seed", [1, 2])

@@ -156,6 +156,15 @@ class KernelFit:
 
     @property
     def left_out_error(self) -> Float[np.ndarray, " m"]:
+        """How large residuals of left-out values are: their root mean square, or as all of them say.
+
+        Tasks on points of their own are followed to many digits, but for a few values far out; those of one sample
+        (a posterior's) far out are where its error is.
+        """
+        return self.usual_left_out if self.prepared.apart else self._scale * self._errors.left_out
+
+    @property
+    def usual_left_out(self) -> Float[np.ndarray, " m"]:
         """How large residuals of left-out values are, as all of them say."""
         return self._scale * self._errors.usual
 

@@ -115,7 +115,7 @@ class OneFunctionFit:
     @property
     def left_out_error(self) -> Float[np.ndarray, " m"]:
         """How large residuals of a member's left-out values are, as all of the one fit say."""
-        return self._scale * np.abs([line.factor for line in self.lines]) * self.fit.left_out_error[0]
+        return self._scale * np.abs([line.factor for line in self.lines]) * self.fit.usual_left_out[0]
 
     def left_out(self, member: int) -> Float[np.ndarray, " n"]:
         """Residuals of one member's values, each predicted from all others."""

@@ -64,6 +64,11 @@ class Prepared:
         negligible = np.array(spread) <= 1e-13 * magnitude
         return cls(tasks, distinct, shift, np.where(negligible, 0.0, spread))
 
+    @property
+    def apart(self) -> bool:
+        """Whether there are several tasks, each on points of its own."""
+        return len(self.tasks) > 1 and not self.tasks.share_points
+
     def constant(self, task: int) -> bool:
         """Whether the values of a task do not vary: their mean is then known without any control variate."""
         return self.scale[task] == 0.0

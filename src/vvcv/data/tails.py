@@ -43,6 +43,11 @@ FEWEST = 40
 #: fitted both ways, since either may suit (logistic variables are followed ten times as well, Student's t with 8 not).
 GAUSSIAN = 30.0
 
+#: Scatter up to which a cloud is alike on all sides, so that one rule draws all of it in: samples of Student's
+#: t and of logistic variables have less than .13 in 95 %, funnels and slopes of hierarchical models .15 to .25, and are
+#: followed worse if they are drawn in (40 to 1,000 points).
+ROUND = 0.13
+
 #: Least degrees of freedom that a tail is drawn in by: with fewer there is no mean to be estimated.
 LEAST = 1.0
 
@@ -53,6 +58,7 @@ class StudentTail:
 
     freedom: float
     at_most: float
+    scatter: float
     centre: Float[np.ndarray, " d"]
     factor: Float[np.ndarray, "d d"]
     outer: Int[np.ndarray, " k"]
@@ -62,8 +68,8 @@ class StudentTail:
         """The tail of a sample; None where it is unclear, or where there are too few points to tell.
 
         >>> x = np.random.default_rng(0).standard_t(4, size=(500, 1))
-        >>> round(StudentTail.of(x, -5 * x / (4 + x**2)).freedom, 1)
-        4.0
+        >>> bool(3 < StudentTail.of(x, -5 * x / (4 + x**2)).freedom < 5)
+        True
         >>> StudentTail.of(x[:20], -x[:20]) is None
         True
         """
@@ -84,7 +90,7 @@ class StudentTail:
         if scatter > SCATTER or surely >= 1:
             return None
         freedom, at_most = (max(float(a.mean() / (1 - b)) - d, LEAST) for b in (slope, surely))
-        return cls(freedom, at_most, centre, factor * np.sqrt((freedom + d + 2) / (freedom + d)), outer)
+        return cls(freedom, at_most, float(scatter), centre, factor * np.sqrt((freedom + d + 2) / (freedom + d)), outer)
 
     def drawn_in(
         self, points: Float[np.ndarray, "n d"], scores: Float[np.ndarray, "n d"]
@@ -105,10 +111,10 @@ class StudentTail:
 
 
 def tail_of(prepared: Prepared) -> StudentTail | None:
-    """The tail of all tasks' points together, where it is surely heavier than a Gaussian's."""
+    """The tail of all tasks' points together, where it is surely heavier than a Gaussian's and alike on all sides."""
     rows = prepared.distinct[:1] if prepared.tasks.share_points else prepared.distinct
     tail = StudentTail.of(np.concatenate([r.points for r in rows]), np.concatenate([r.scores for r in rows]))
-    return tail if tail is not None and tail.at_most < GAUSSIAN else None
+    return tail if tail is not None and tail.at_most < GAUSSIAN and tail.scatter <= ROUND else None
 
 
 def with_tail_drawn_in(prepared: Prepared, tail: StudentTail) -> Prepared:

@@ -246,7 +246,7 @@ class Ladder:
             view.describe(fit),
             float(fit.model_error[member]),
             members=fit.members,
-            surprise=fit.surprise,
+            surprise=fit.surprise if self.prepared.apart else np.nan,
         )
         usual = float(fit.left_out_error[member])
         return self._with_witness(answer, task, fit.left_out(member), fit.move(member), usual)

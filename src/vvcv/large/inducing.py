@@ -92,7 +92,8 @@ def inducing_points(fit: KernelFit, outer: Outer, rows: int) -> Inducing | None:
     covariance = gram(kernel, side)
     variance = float(np.mean(np.diag(covariance)[:drawn]))
     noise = max(float(np.exp(fit.found.model.log_noise[0])), LEAST_NOISE) * variance
-    factor, order = pivoted_cholesky(covariance, min(largest_number(rows), int(len(z) / ROWS_PER_POINT)))
+    room = max(1, int(len(z) / ROWS_PER_POINT) - 1 - z.shape[1])  # beside a constant and the axes
+    factor, order = pivoted_cholesky(covariance, min(largest_number(rows), room))
     if not order.size:
         return None
     open_part = variance - np.append(0.0, np.cumsum(np.mean(factor[:drawn] ** 2, axis=0)))
