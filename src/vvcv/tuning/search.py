@@ -283,8 +283,9 @@ def _tuned(
     design: Design, start: Model, criterion: Criterion, level: int, max_evaluations: int, memory: Memory | None = None
 ) -> Tuned:
     evaluation = Evaluation(start, design, criterion, scaled=True)
-    most = affordable(max_evaluations, design.size, several=design.values.ndim == 2)
-    return tune_leaves(evaluation, start, LEVELS[level], most, noise_floor(design.size), memory)
+    several = design.values.ndim == 2
+    most = affordable(max_evaluations, design.size, several)
+    return tune_leaves(evaluation, start, LEVELS[level], most, noise_floor(design.size), memory, carefully=several)
 
 
 def _at_once(designs: Mapping[Any, Design]) -> bool:
