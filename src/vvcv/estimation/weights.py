@@ -4,10 +4,11 @@
 
     mean = sum_k w_k m_k,   std_error^2 = sum_k w_k (e_k^2 + (m_k - mean)^2)
 
-The error is what a model promises, or its error bar where that is wider and still says something (`doubt`); the size
-is that of all residuals, not of the largest alone (`linear_system.mean_errors`). Where another fit of the same tasks
-makes the values likelier, s is larger (`with_evidence`). A clearly better fit takes all the weight; where the evidence
-is thin, fits share it, and the error bar is that of the mixture: rivals widen it by how much they disagree.
+The error is what a model promises, or its error bar where that is wider and still says something (`doubt`). The size
+is the residuals' root mean square or, where tasks have points of their own, that of all of them, not of the largest
+alone (`linear_system.mean_errors`); there s is larger, too, if another fit of the same tasks makes the values likelier
+(`with_evidence`). A clearly better fit takes all the weight; where the evidence is thin, fits share it, and the error
+bar is that of the mixture: rivals widen it by how much they disagree.
 """
 
 from __future__ import annotations
