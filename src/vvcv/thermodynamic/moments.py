@@ -21,6 +21,7 @@ from ..kernels import Separable
 from ..linear_system.design import Design
 from ..linear_system.model import Model, criterion_and_gradient, solve
 from ..linear_system.system import System
+from ..runtime.threads import threads_for
 from ..stein import SteinKernel
 from ..tuning.starts import FAMILIES
 from ..tuning.tune import Tuned, tune
@@ -149,9 +150,10 @@ def _tuned(model: Model, system: CoordinateSystem, design: Design, tick: Tick) -
         return criterion_and_gradient(candidate, design)
 
     try:
-        tuned: Tuned = tune(objective, model, ALIKE, EVALUATIONS, NOISE_FLOOR)
-        if design.side.points.shape[1] > 1:
-            tuned = tune(objective, tuned.model, EACH, EVALUATIONS, NOISE_FLOOR)
+        with threads_for(design.size):
+            tuned: Tuned = tune(objective, model, ALIKE, EVALUATIONS, NOISE_FLOOR)
+            if design.side.points.shape[1] > 1:
+                tuned = tune(objective, tuned.model, EACH, EVALUATIONS, NOISE_FLOOR)
     except LinAlgError as error:
         raise ValueError(
             f"The kernel matrix of these points could not be factorised ({error}). Points that nearly coincide do "
