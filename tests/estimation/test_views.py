@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import equinox as eqx
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -59,3 +62,18 @@ def test_polynomials_and_kernels_of_the_users_own_see_the_points_as_they_are(wis
     with_tail = quietly(task, **wish)
     monkeypatch.setattr(run, "tail_of", lambda prepared: None)
     np.testing.assert_array_equal(with_tail.mean, quietly(task, **wish).mean)
+
+
+def test_a_kernel_with_parameters_in_jax_arrays_serves_tasks_on_points_of_their_own():
+    class Bell(eqx.Module):
+        log_width: jax.Array
+
+        def __call__(self, x, y):
+            return jnp.exp(-jnp.sum((x - y) ** 2) / (2 * jnp.exp(self.log_width)))
+
+    rng, tasks = np.random.default_rng(0), []
+    for slope in (1.0, 1.3):
+        x = rng.normal(size=(16, 1))
+        tasks.append(vvcv.Task(x, -x, np.exp(slope * x[:, 0] / 2)))
+    found = quietly(tasks, "vv", kernel=Bell(jnp.zeros(())))
+    np.testing.assert_allclose(found.mean, np.exp(np.array([1.0, 1.3]) ** 2 / 8), rtol=0.02)

@@ -35,7 +35,6 @@ from ..tuning.search import (
 )
 from ..tuning.starts import (
     CANDIDATES,
-    FAMILIES,
     change_family,
     in_other_units,
     on_tasks,
@@ -239,6 +238,7 @@ def _searched(
 
 
 def tuning_design(prepared: Prepared, members, coordinates: Coordinates, degree: int, pooled: bool) -> Design:
+    """The rows that parameters are chosen on: without their last digits, and not too many."""
     return build_design(prepared, members, coordinates, degree, pooled).rounded().thinned(MOST_TUNING_ROWS)
 
 
@@ -257,23 +257,12 @@ def _shared_and_own(
         starts.append((best, shared, 1 - MOSTLY))
     coordinates = {frame.system: prepared.coordinates(members, frame.system) for frame, _, _ in starts}
     designs = {system: tuning_design(prepared, members, c, 0, False) for system, c in coordinates.items()}
-    alone = {
-        (frame.system, frame.family): [
-            _own_start(own[task], coordinates[frame.system], frame, options) for task in members
-        ]
-        for frame, _, _ in starts
-    }
-    attempts = [
-        partial(
-            refit_from_few_rows,
-            frame,
-            designs[frame.system],
-            shared_and_own(shared, alone[frame.system, frame.family], part),
-            options.criterion,
-            FROM_PARTS,
-        )
-        for frame, shared, part in starts
-    ]
+    attempts = []
+    for frame, shared, part in starts:
+        alone = [_own_start(own[task], coordinates[frame.system], frame, options) for task in members]
+        model = shared_and_own(shared, alone, part)
+        attempt = partial(refit_from_few_rows, frame, designs[frame.system], model, options.criterion, FROM_PARTS)
+        attempts.append(attempt)
     found = those_that_work(attempts, False, worth_a_thread(next(iter(designs.values())).size))
     return [replace(separable, coordinates=coordinates[f.system], found=f) for f in found]
 
@@ -281,7 +270,8 @@ def _shared_and_own(
 def _own_start(own: KernelFit, coordinates: Coordinates, frame: Found, options: Options) -> Model:
     """One task's own kernel in the family and coordinates of another fit."""
     mine = own.coordinates
-    if mine.system == coordinates.system == "scaled" and own.found.family == frame.family in FAMILIES:
+    named = isinstance(frame.family, str) and own.found.family == frame.family
+    if named and mine.system == coordinates.system == "scaled":
         unit = np.diag(mine.factor) / np.diag(coordinates.factor)
         return in_other_units(own.found.model, np.exp(rounded(np.log(unit))))
     design = tuning_design(own.prepared, own.members, coordinates, 0, False)
