@@ -6,7 +6,8 @@ Directions come from the last steps s and changes of the gradient y in compact f
 
 R the upper triangle and D the diagonal of S Y'. Entries at a bound that the gradient pushes outwards stay there. Steps
 that fail are cut, as often as it takes at first, and soon given up where the last digits decide: on the likelihoods of
-covariance matrices this takes a third fewer evaluations than SciPy's L-BFGS-B, to lower values.
+covariance matrices this takes a quarter fewer evaluations than SciPy's L-BFGS-B, more often to lower values than to
+higher ones (453 searches).
 """
 
 from __future__ import annotations

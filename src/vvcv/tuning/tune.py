@@ -28,8 +28,8 @@ GAIN = 3e-6
 #: fewer rows they cost less. (At most twice as many makes errors of the borehole at 10 to 20 runs 10 to 50 % larger.)
 COUNTED_ROWS, SHORTEST, LONGEST = 100, 0.6, 3.0
 
-#: The least where one search serves several integrands on the same points: their errors share what it takes. (At .6
-#: errors of hierarchical posteriors are a tenth larger.)
+#: The least where one search serves several integrands on the same points: their errors share what it takes. (At 1 a
+#: mild funnel of 1,000 draws is followed better, but covered in 84 instead of 89 %: 12 samples, by `minimise`.)
 SHORTEST_OF_SEVERAL = 0.8
 
 Objective = Callable[[Model], tuple[float, Model]]
