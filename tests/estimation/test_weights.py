@@ -15,6 +15,7 @@ from vvcv.estimation.weights import (
     doubt,
     weigh,
     with_evidence,
+    with_plain_average,
     with_witness,
 )
 from vvcv.linear_system.merit import merit_of
@@ -130,3 +131,13 @@ def test_a_fit_pays_for_another_of_the_same_tasks_under_which_values_are_likelie
     given += [replace(alone, surprise=-2.0), replace(other, surprise=-9.0), replace(alone, surprise=-6.0)]
     paid = [after.merit + 1.0 for after in with_evidence(given)]
     np.testing.assert_allclose(paid, [0.0, 0.0, EVIDENCE * 4.0, 0.0, 0.0])
+
+
+def test_an_answer_that_the_plain_average_rules_out_pays_for_it_and_one_that_it_doubts_does_not():
+    plain = answer(0.0, 0.1, 0.0, freedom=99.0)
+    near, far, further = (answer(mean, 0.001, -3.0) for mean in (0.35, 0.7, -2.0))
+    merits = [after.merit for after in with_plain_average([plain, near, far, further], plain, 0.0)]
+    assert merits[:2] == [0.0, -3.0]
+    assert -2.5 < merits[2] < merits[3]
+    missed = with_plain_average([far], plain, skewness=4.0)[0]
+    assert missed.merit == -3.0, "a long tail that the sample has missed speaks for the answer"

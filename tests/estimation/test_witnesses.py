@@ -6,6 +6,7 @@ import pytest
 from vvcv.candidates.kernel import Options
 from vvcv.data import Prepared, Task, Tasks
 from vvcv.estimation.ladder import Ladder
+from vvcv.estimation.run import estimate
 from vvcv.stein import polynomial_features
 
 X = np.random.default_rng(0).normal(size=(14, 1))
@@ -33,3 +34,15 @@ def test_repeated_rows_are_one_unit_of_the_witness():
     once, twice = answers(X, VALUES)[1], answers(np.vstack([X, X]), np.concatenate([VALUES, VALUES]))[1]
     assert twice.mean == pytest.approx(once.mean, rel=1e-12)
     assert twice.std_error == pytest.approx(once.std_error, rel=1e-9)
+
+
+def test_a_fit_that_gives_modes_a_weight_of_its_own_is_not_followed():
+    # Of this sample one fit predicts all values left out, and is ten errors of the plain average off.
+    rng = np.random.default_rng(55011)
+    sign = np.where(rng.random((100, 1)) < 0.6, 1.0, -1.0)
+    centre, variance = np.array([1.0, 0.5]), 0.64
+    x = sign * centre + 0.8 * rng.normal(size=(100, 2))
+    scores = (np.tanh(x @ centre / variance + np.log(1.5) / 2)[:, None] * centre - x) / variance
+    found = estimate(Task(x, scores, x[:, 0] * x[:, 1]), check=False)
+    assert abs(found.mean[0] - 0.5) < 0.02
+    assert found.std_error[0] < 0.03

@@ -41,7 +41,8 @@ FACTORISATIONS, COMPILATION = 3.0, 2.0
 class Solution(NamedTuple):
     """What is kept of a solved system: coefficients of the columns, of the kernel, and how far off the means may be.
 
-    And minus the logarithm of the restricted likelihood, of a value on average.
+    And minus the logarithm of the restricted likelihood, on average over what the columns leave of the values: a sum
+    would hold against columns that there is less for the kernel to explain.
     """
 
     coefficients: Float[np.ndarray, " q *m"]
@@ -77,7 +78,7 @@ class KernelFit:
             judged = judged.rounded()
             system = solve(self.found.model, judged)
         errors = Errors.of(system, judged, self.found.tuned.free)
-        surprise = system.restricted_likelihood() / judged.values.size
+        surprise = system.restricted_likelihood() / (judged.values.size - judged.columns.shape[1])
         return Solution(coefficients, weights, errors, tail_moves(system, judged), surprise)
 
     @property

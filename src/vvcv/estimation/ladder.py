@@ -34,7 +34,17 @@ from ..tuning.attempts import those_that_work
 from .diagnosis import Diagnosis
 from .streamed import Streamed
 from .views import views_of
-from .weights import ROUNDING, Answer, Witness, combine, doubt, no_variate, with_evidence, with_witness
+from .weights import (
+    ROUNDING,
+    Answer,
+    Witness,
+    combine,
+    doubt,
+    no_variate,
+    with_evidence,
+    with_plain_average,
+    with_witness,
+)
 
 #: Rungs of the ladder, from simple to rich, and those that solve for all rows exactly.
 METHODS = tuple(RUNGS)
@@ -106,7 +116,7 @@ class Ladder:
     def so_far(self) -> list[list[Answer]]:
         """The candidates of those rungs that are finished."""
         return [
-            [self._in_groups(t)] if apart else with_evidence([answer for rung in self._finished for answer in rung[t]])
+            [self._in_groups(t)] if apart else self._priced(t, [each for rung in self._finished for each in rung[t]])
             for t, apart in enumerate(self._grouped)
         ]
 
@@ -146,8 +156,12 @@ class Ladder:
                 offered = [self.plain[t]]  # nothing to learn: the mean of constant values is known
             if not offered:
                 raise RefusedError(self._refusal(method, t))
-            chosen.append(combine(with_evidence(offered)))
+            chosen.append(combine(self._priced(t, offered)))
         return chosen
+
+    def _priced(self, task: int, answers: Sequence[Answer]) -> list[Answer]:
+        """The answers with what they pay for what others know better."""
+        return with_plain_average(with_evidence(answers), self.plain[task], skewness(self.tasks[task].values))
 
     def _refusal(self, method: str, task: int) -> str:
         name, n = self.prepared.tasks.names[task], len(self.prepared.distinct[task].values)

@@ -7,8 +7,9 @@
 The error is what a model promises, or its error bar where that is wider and still says something (`doubt`). The size
 is the residuals' root mean square or, where tasks have points of their own, that of all of them, not of the largest
 alone (`linear_system.mean_errors`); there s is larger, too, if another fit of the same tasks makes the values likelier
-(`with_evidence`). A clearly better fit takes all the weight; where the evidence is thin, fits share it, and the error
-bar is that of the mixture: rivals widen it by how much they disagree.
+(`with_evidence`), and everywhere if the plain average speaks against it (`with_plain_average`). A clearly better fit
+takes all the weight; where the evidence is thin, fits share it, and the error bar is that of the mixture: rivals widen
+it by how much they disagree.
 """
 
 from __future__ import annotations
@@ -34,6 +35,10 @@ NEGLIGIBLE = 1e-4
 
 #: Squared distance from the witness, in its own errors, that no one wonders at (5 % of right answers exceed it).
 UNREMARKABLE = 4.0
+
+#: The same from the plain average, of which all sharp answers are equally far: one right answer in 16,000 exceeds it.
+#: (At 4, as from a witness, one in 20 does: squares of varying slopes have errors 1.2 times as large.)
+UNHEARD_OF = 16.0
 
 #: What a squared distance beyond that costs in the merit: enough to doubt a sharp answer, too little to refuse one
 #: because the sample has missed a tail.
@@ -142,12 +147,33 @@ def with_evidence(answers: Sequence[Answer]) -> list[Answer]:
     ]
 
 
+def with_plain_average(answers: Sequence[Answer], plain: Answer, skewness: float) -> list[Answer]:
+    """The answers, with what their merits pay for being many errors away from the plain average, as from a witness.
+
+    Where a target has several modes a fit may take the weight of each for something to be learned, and so may its own
+    witness: both predict every value and miss the mean.
+
+    >>> plain = Answer("mc", 0.0, 0.1, 0.0, 50.0, np.subtract, "")
+    >>> [round(answer.merit, 1) for answer in with_plain_average([plain, replace(plain, mean=1.0)], plain, 0.0)]
+    [0.0, 5.0]
+    """
+    prices = [contradiction(a.mean, plain.mean, plain.std_error, plain.freedom, skewness, UNHEARD_OF) for a in answers]
+    return [replace(a, merit=a.merit + price) if price else a for a, price in zip(answers, prices, strict=True)]
+
+
 def no_variate(points: Float[np.ndarray, "k d"], scores: Float[np.ndarray, "k d"]) -> Float[np.ndarray, " k"]:
     """The variate of a plain average."""
     return np.zeros(len(points))
 
 
-def contradiction(mean: float, witness: float, error: float, freedom: float, skewness: float = 0.0) -> float:
+def contradiction(
+    mean: float,
+    witness: float,
+    error: float,
+    freedom: float,
+    skewness: float = 0.0,
+    unremarkable: float = UNREMARKABLE,
+) -> float:
     """What an answer's merit pays for being many standard errors away from a witness that has no bias.
 
     The witness of a fit is its own cross-fitted mean: every value less what the variate, fitted to the others, says of
@@ -164,7 +190,7 @@ def contradiction(mean: float, witness: float, error: float, freedom: float, ske
     t, bend = (witness - mean) / error, skewness / (3 * np.sqrt(freedom + 1))
     corrected = t + bend * t**2 + (bend * t) ** 2 * t / 3 + bend / 2
     distance = (freedom + 1) * np.log1p(corrected**2 / freedom)
-    return PRICE * max(0.0, float(distance) - UNREMARKABLE)
+    return PRICE * max(0.0, float(distance) - unremarkable)
 
 
 def weigh(merits: Sequence[float]) -> Float[np.ndarray, " k"]:

@@ -23,6 +23,7 @@ from ..linear_system.model import Criterion, Evaluation, Model, solve
 from ..runtime.threads import cores, one_thread, side_by_side, worth_a_thread
 from .attempts import those_that_work
 from .descent import Memory
+from .followed import worth_following
 from .found import Found
 from .interrupt import stop_requested
 from .parameters import Parameters, noise_floor
@@ -54,9 +55,6 @@ FIRST_LOOK, FROM_NEIGHBOUR = 20, 25
 #: Evaluations of all who race and, after them, of the best; for each axis's weight and lengthscale, another family,
 #: polynomial parts, more rows: on `benchmarks/trust` twice as many take twice the time for errors 3 to 7 % smaller.
 RACE, FAMILY_RACE, PARTS_RACE, ROWS_RACE = (40, 40), (15, 20), (20, 30), (14, 7)
-
-#: First looks that are followed: the best look may lead to the worse optimum, so the second goes on too.
-MOST_FOLLOWED = 2
 
 #: Lag in the merit of each task with which a model is dropped: it would have 3 % of the best one's weight, exp(-3.5).
 FAR_BEHIND = 0.7
@@ -241,7 +239,8 @@ def _richer(designs: Mapping[Any, Design], looks: list[Found], criterion: Criter
     level = _richest_level(first.model, designs[first.system])
     if first.model.kernel.log_axes.size == 1 or level == 0:
         return refit(first, designs[first.system], first.model, criterion)
-    attempts = [partial(refit, f, designs[f.system], f.model, criterion, level=level) for f in looks[:MOST_FOLLOWED]]
+    followed = worth_following(looks, designs)
+    attempts = [partial(refit, f, designs[f.system], f.model, criterion, level=level) for f in followed]
     return race(attempts, RACE, designs, criterion)[0]
 
 
