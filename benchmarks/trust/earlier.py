@@ -1,6 +1,6 @@
 """Two versions of the library on the same data: errors and interval scores of one relative to the other's.
 
-    python benchmarks/trust/earlier.py export FOLDER [--replications 8] [--first-seed 50000]
+    python benchmarks/trust/earlier.py export FOLDER [--cases PART ...] [--replications 8] [--first-seed 50000]
     PYTHONPATH=CHECKOUT/src python benchmarks/trust/earlier.py estimate FOLDER --version NAME [--jobs 2] [--seconds S]
     python benchmarks/trust/earlier.py compare FOLDER BEFORE AFTER [--out benchmarks/trust/earlier.json]
 
@@ -48,17 +48,19 @@ def problems() -> dict:
     return found
 
 
-def export(folder: Path, seeds: range) -> None:
+def export(folder: Path, seeds: range, parts: list[str]) -> None:
     """One file for each problem and seed: points, scores and values of every task, the exact means, the method."""
     folder.mkdir(parents=True, exist_ok=True)
     for k, (name, (draw, exact, counted)) in enumerate(problems().items()):
+        if parts and not any(part in name for part in parts):
+            continue
         for seed in seeds:
             tasks = draw(seed)
-            parts = {f"{what}{t}": getattr(task, what) for t, task in enumerate(tasks) for what in WHAT}
-            parts |= {f"chains{t}": np.array(task.chains or (), int) for t, task in enumerate(tasks)}
+            arrays = {f"{what}{t}": getattr(task, what) for t, task in enumerate(tasks) for what in WHAT}
+            arrays |= {f"chains{t}": np.array(task.chains or (), int) for t, task in enumerate(tasks)}
             about = {"case": name, "seed": seed, "method": "vv" if name == DEMO else "auto", "tasks": len(tasks)}
             about["counted"] = list(range(len(tasks))) if counted is None else counted
-            np.savez(folder / f"{seed}_{k:02}.npz", about=json.dumps(about), exact=exact, **parts)
+            np.savez(folder / f"{seed}_{k:02}.npz", about=json.dumps(about), exact=exact, **arrays)
 
 
 def estimate(version: str, deadline: float, path: Path) -> None:
@@ -144,6 +146,7 @@ def main() -> None:
     parser.add_argument("step", choices=("export", "estimate", "compare"))
     parser.add_argument("folder", type=Path)
     parser.add_argument("versions", nargs="*")
+    parser.add_argument("--cases", nargs="*", default=[], help="parts of names; all problems by default")
     parser.add_argument("--replications", type=int, default=8)
     parser.add_argument("--first-seed", type=int, default=50000)
     parser.add_argument("--version", default="now", help="under which answers are kept")
@@ -152,7 +155,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=None)
     given = parser.parse_args()
     if given.step == "export":
-        export(given.folder, range(given.first_seed, given.first_seed + given.replications))
+        export(given.folder, range(given.first_seed, given.first_seed + given.replications), given.cases)
     elif given.step == "compare":
         _compare_and_record(given)
     else:

@@ -7,11 +7,12 @@ import pytest
 
 import vvcv
 from vvcv import Task, Tasks
+from vvcv.candidates.alike import all_alike
 from vvcv.candidates.columns import semi_exact
 from vvcv.candidates.fits import build_design
 from vvcv.candidates.kernel import Options, best_of, from_own
 from vvcv.candidates.linear_parts import LEAST_WEIGHT, axis_weights, start_covariance
-from vvcv.candidates.rungs import KernelFits
+from vvcv.candidates.rungs import KernelFits, _kernels_alone
 from vvcv.data import Prepared
 from vvcv.linear_system.model import Evaluation
 from vvcv.problems import synthetic
@@ -87,3 +88,30 @@ def test_the_last_digits_of_the_likelihood_do_not_move_the_answer(monkeypatch, s
     after = vvcv.estimate(two_tasks(), check=False)
     assert (np.abs(after.mean - before.mean) < 0.25 * before.std_error).all()
     np.testing.assert_allclose(after.std_error, before.std_error, rtol=0.15)
+
+
+def hills(seed: int, few: int) -> Tasks:
+    """Many points of a hill, and few of another that is 1.2 times as high and slightly inclined."""
+    rng = np.random.default_rng(seed)
+    x, y = rng.normal(size=(80, 2)), rng.normal(size=(few, 2))
+    hill = [np.exp(-((z[:, 0] - 0.5) ** 2 + z[:, 1] ** 2) / 4) for z in (x, y)]
+    return Tasks([Task(x, -x, hill[0]), Task(y, -y, 1.2 * hill[1] + 0.1 * y[:, 1])])
+
+
+def test_the_rest_of_a_task_of_few_points_is_found_with_all_axes_alike():
+    def simplest(few):
+        fits = KernelFits(Prepared.of(hills(20950, few)), Options())
+        return [fit for fit in all_alike(best_of(_kernels_alone(fits.joint)), Options()) if fit.found.level == 0]
+
+    (fit,) = simplest(8)
+    terms = fit.found.model.kernel.terms
+    assert len(terms) == 3
+    assert all(np.ptp(term.log_axes) == 0 for term in terms)
+    assert simplest(80) == []
+
+
+def test_a_hill_of_few_points_is_mostly_as_well_known_as_one_of_many():
+    exact = 1.2 * 2 / 3 * np.exp(-0.25 / 6)  # E exp(-(x - m)^2 / 4) = sqrt(2/3) exp(-m^2 / 6) on each axis
+    found = [vvcv.estimate(hills(seed, 8), check=False) for seed in range(20950, 20957)]
+    errors = [abs(estimate.mean[1] - exact) / estimate.monte_carlo.std_error[1] for estimate in found]
+    assert np.median(errors) < 0.02, "without that model, .1"

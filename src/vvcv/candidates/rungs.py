@@ -12,6 +12,7 @@ from ..runtime.once import cached_property
 from ..runtime.threads import side_by_side, worth_a_thread
 from ..stein import count_features
 from ..tuning.attempts import those_that_work
+from .alike import all_alike
 from .columns import semi_exact
 from .fits import KernelFit
 from .kernel import Options, best_of, from_own, independent, joint, own_parameters
@@ -99,7 +100,10 @@ class KernelFits:
             return self.scalar[self.eligible[0]]
         own = {} if self.pooled else {task: best_of(_kernels_alone(fits)) for task, fits in self.scalar.items() if fits}
         members, options = (self.eligible, self.options) if self.pooled else (tuple(own), self._options_that_kept_up)
-        return _none_if_failed(partial(joint, self.prepared, members, own, options)) if members else []
+        fits = _none_if_failed(partial(joint, self.prepared, members, own, options)) if members else []
+        if self.pooled or not fits:
+            return fits
+        return [*fits, *_none_if_failed(partial(all_alike, best_of(fits), options))]
 
     @property
     def _options_that_kept_up(self) -> Options:
