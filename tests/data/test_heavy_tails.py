@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vvcv.data import Prepared, Task, Tasks
-from vvcv.data.tails import StudentTail, tail_of, with_tail_drawn_in
+from vvcv.data.tails import AxisTails, StudentTail, tail_of, with_tail_drawn_in
 from vvcv.runtime.precision import float64
 
 
@@ -110,3 +110,43 @@ def test_rows_keep_their_order_their_chains_and_their_duplicates():
 def test_a_gaussian_is_left_as_it_is():
     x = np.random.default_rng(3).normal(size=(300, 3))
     assert tail_of(Prepared.of(Tasks(Task(x, -x, x[:, 0])))) is None
+
+
+def margins(seed, n=200):
+    """A logistic coordinate, one of Student's t with 4 degrees of freedom, and two that are jointly normal."""
+    rng = np.random.default_rng(seed)
+    x = np.column_stack([3 + 2 * rng.logistic(size=n), rng.standard_t(4, size=n), rng.normal(size=(n, 2))])
+    x[:, 3] += x[:, 2]
+
+    def log_density(z):
+        logistic, normal = (z[0] - 3) / 2, z[2] ** 2 + (z[3] - z[2]) ** 2
+        return -logistic - 2 * jnp.log1p(jnp.exp(-logistic)) - 2.5 * jnp.log1p(z[1] ** 2 / 4) - normal / 2
+
+    return x, np.asarray(jax.vmap(jax.grad(log_density))(jnp.asarray(x)), dtype=float)
+
+
+@float64
+def test_axes_with_heavy_tails_of_their_own_are_drawn_in_one_by_one():
+    x, s = margins(0)
+    tail = tail_of(Prepared.of(Tasks([Task(x, s, x[:, 0])])))
+    assert isinstance(tail, AxisTails) and sorted(tail.tails) == [0, 1]
+    y, scores = tail.drawn_in(x, s)
+    np.testing.assert_array_equal(y[:, 2:], x[:, 2:])
+    np.testing.assert_array_equal(scores[:, 2:], s[:, 2:])
+    for axis in (0, 1):
+        alone = tail.tails[axis].drawn_in(x[:, [axis]], s[:, [axis]])
+        np.testing.assert_array_equal(np.column_stack([y[:, axis], scores[:, axis]]), np.hstack(alone))
+
+
+def test_axes_that_lean_on_others_are_left_as_they_are():
+    """Of ten samples of a funnel, of a normal whose axes are correlated, and of 50 normal axes none is drawn in."""
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        v = rng.normal(size=100)
+        x = np.column_stack([v, np.exp(v / 2) * rng.normal(size=100)])
+        funnel = np.column_stack([-v + (x[:, 1] ** 2 * np.exp(-v) - 1) / 2, -x[:, 1] * np.exp(-v)])
+        z = rng.normal(size=(60, 50))
+        mixed = z[:, :2] @ np.array([[1.0, 0.6], [0.0, 0.8]])
+        precision = np.array([[1.0, -0.6], [-0.6, 1.0]]) / 0.64
+        for points, scores in ((x, funnel), (mixed, -mixed @ precision), (z, -z)):
+            assert tail_of(Prepared.of(Tasks([Task(points, scores, points[:, 0])]))) is None

@@ -17,6 +17,7 @@ as long as the scores are those of the density in them; a few far points no long
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from statistics import NormalDist
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -65,8 +66,12 @@ class StudentTail:
     outer: Int[np.ndarray, " k"]
 
     @classmethod
-    def of(cls, points: Float[np.ndarray, "n d"], scores: Float[np.ndarray, "n d"]) -> StudentTail | None:
+    def of(
+        cls, points: Float[np.ndarray, "n d"], scores: Float[np.ndarray, "n d"], of_many: int = 1
+    ) -> StudentTail | None:
         """The tail of a sample; None where it is unclear, or where there are too few points to tell.
+
+        One `of_many` has to be as much surer as chance would make one of them seem heavy (Bonferroni).
 
         >>> x = np.random.default_rng(0).standard_t(4, size=(500, 1))
         >>> bool(3 < StudentTail.of(x, -5 * x / (4 + x**2)).freedom < 5)
@@ -87,11 +92,16 @@ class StudentTail:
         distance, relative = np.log(squared) - np.log(squared).mean(), a / a.mean() - 1
         slope = distance @ relative / (distance @ distance)
         scatter = np.sqrt(np.sum((relative - slope * distance) ** 2) / (len(a) - 2))
-        surely = slope + SURE * scatter / np.linalg.norm(distance)
+        surely = slope + _sure(of_many) * scatter / np.linalg.norm(distance)
         if scatter > SCATTER or surely >= 1:
             return None
         freedom, at_most = (max(float(a.mean() / (1 - b)) - d, LEAST) for b in (slope, surely))
         return cls(freedom, at_most, float(scatter), centre, factor * np.sqrt((freedom + d + 2) / (freedom + d)), outer)
+
+    @property
+    def heavy(self) -> bool:
+        """Whether it is surely heavier than a Gaussian's, and alike on all sides."""
+        return self.at_most < GAUSSIAN and self.scatter <= ROUND
 
     def drawn_in(
         self, points: Float[np.ndarray, "n d"], scores: Float[np.ndarray, "n d"]
@@ -111,14 +121,54 @@ class StudentTail:
         return z * w, s / w + z * along
 
 
-def tail_of(prepared: Prepared) -> StudentTail | None:
-    """The tail of all tasks' points together, where it is surely heavier than a Gaussian's and alike on all sides."""
+@dataclass(frozen=True, eq=False)
+class AxisTails:
+    """Tails of single axes, for coordinates that are independent of the others: each is drawn in by itself."""
+
+    tails: dict[int, StudentTail]
+
+    @classmethod
+    def of(cls, points: Float[np.ndarray, "n d"], scores: Float[np.ndarray, "n d"]) -> AxisTails | None:
+        """The axes whose tails are heavy and told by the axis alone; None where there is none.
+
+        >>> x = np.random.default_rng(0).logistic(size=(500, 2))
+        >>> sorted(AxisTails.of(x, np.column_stack([-np.tanh(x[:, 0] / 2), -x[:, 1]])).tails)
+        [0]
+        """
+        d = points.shape[1]
+        axes = [(r, StudentTail.of(points[:, [r]], scores[:, [r]], of_many=d)) for r in range(d)]
+        found = {r: tail for r, tail in axes if tail is not None and tail.heavy}
+        return cls(found) if found else None
+
+    @property
+    def at_most(self) -> float:
+        """Degrees of freedom that most of these tails surely do not have more of."""
+        return float(np.median([tail.at_most for tail in self.tails.values()]))
+
+    def drawn_in(
+        self, points: Float[np.ndarray, "n d"], scores: Float[np.ndarray, "n d"]
+    ) -> tuple[Float[np.ndarray, "n d"], Float[np.ndarray, "n d"]]:
+        """Points whose axes have light tails, and the scores of their density."""
+        points, scores = points.copy(), scores.copy()
+        for r, tail in self.tails.items():
+            points[:, [r]], scores[:, [r]] = tail.drawn_in(points[:, [r]], scores[:, [r]])
+        return points, scores
+
+
+Tail = StudentTail | AxisTails
+
+
+def tail_of(prepared: Prepared) -> Tail | None:
+    """The tail of all tasks' points together, or of single axes, where it is surely heavier than a Gaussian's."""
     rows = prepared.distinct[:1] if prepared.tasks.share_points else prepared.distinct
-    tail = StudentTail.of(np.concatenate([r.points for r in rows]), np.concatenate([r.scores for r in rows]))
-    return tail if tail is not None and tail.at_most < GAUSSIAN and tail.scatter <= ROUND else None
+    points, scores = np.concatenate([r.points for r in rows]), np.concatenate([r.scores for r in rows])
+    tail = StudentTail.of(points, scores)
+    if tail is not None and tail.heavy:
+        return tail
+    return AxisTails.of(points, scores) if points.shape[1] > 1 else None
 
 
-def with_tail_drawn_in(prepared: Prepared, tail: StudentTail) -> Prepared:
+def with_tail_drawn_in(prepared: Prepared, tail: Tail) -> Prepared:
     """The same rows, in the same order, in coordinates in which the tail is light."""
     shared = prepared.tasks.share_points
     first = _mapped(prepared.distinct[0], tail) if shared else None
@@ -129,7 +179,7 @@ def with_tail_drawn_in(prepared: Prepared, tail: StudentTail) -> Prepared:
     return replace(prepared, tasks=Tasks(tasks), distinct=tuple(rows))
 
 
-def _mapped(rows: Distinct, tail: StudentTail) -> Distinct:
+def _mapped(rows: Distinct, tail: Tail) -> Distinct:
     points, scores = tail.drawn_in(rows.points, rows.scores)
     return rows._replace(points=points, scores=scores)
 
@@ -140,6 +190,16 @@ def _carried(task: Task, name: str, rows: Distinct) -> Task:
         for a in (rows.points[rows.row], rows.scores[rows.row], task.values)
     )
     return Task(points, scores, values, name=name)
+
+
+def _sure(of_many: int) -> float:
+    """Standard errors to spare where so many are looked at.
+
+    >>> round(_sure(1), 6), round(_sure(30), 1)
+    (2.5, 3.5)
+    """
+    normal = NormalDist()
+    return -normal.inv_cdf(normal.cdf(-SURE) / of_many)
 
 
 def _root(moment: Float[np.ndarray, "d d"]) -> Float[np.ndarray, "d d"] | None:

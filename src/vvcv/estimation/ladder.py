@@ -22,7 +22,7 @@ from ..candidates.plain import average, effective_size, skewness
 from ..candidates.polynomial import PolynomialFit, polynomials
 from ..candidates.rungs import FEWEST_POINTS
 from ..data import Prepared, in_separate_groups
-from ..data.tails import StudentTail
+from ..data.tails import Tail
 from ..linear_system.merit import merit_of
 from ..report.explanation import RUNGS
 from ..runtime.clock import limited, time_left
@@ -69,7 +69,7 @@ class RefusedError(ValueError):
 class Ladder:
     """Answers of all rungs over one data set, whose target may have a tail that is better drawn in."""
 
-    def __init__(self, prepared: Prepared, options: Options, tail: StudentTail | None = None) -> None:
+    def __init__(self, prepared: Prepared, options: Options, tail: Tail | None = None) -> None:
         self.prepared = prepared
         self.tasks = prepared.tasks
         self.views = views_of(prepared, options, tail)

@@ -15,7 +15,7 @@ from ..candidates.kernel import Options
 from ..candidates.one_function import OneFunctionFit
 from ..candidates.rungs import KernelFits
 from ..data import Prepared
-from ..data.tails import LIGHT, StudentTail, with_tail_drawn_in
+from ..data.tails import LIGHT, Tail, with_tail_drawn_in
 from .describe import describe
 from .weights import Variate
 
@@ -27,7 +27,7 @@ class View(NamedTuple):
     """Kernel fits in some coordinates; `tail` is what was drawn in for them."""
 
     fits: KernelFits
-    tail: StudentTail | None = None
+    tail: Tail | None = None
 
     def has(self, fit: KernelFit | OneFunctionFit) -> bool:
         """Whether a fit is one of these."""
@@ -47,7 +47,7 @@ class View(NamedTuple):
         return variate
 
 
-def views_of(prepared: Prepared, options: Options, tail: StudentTail | None = None) -> list[View]:
+def views_of(prepared: Prepared, options: Options, tail: Tail | None = None) -> list[View]:
     """The data as they are, unless their tail is surely heavy; and with the tail drawn in, where there is one."""
     as_they_are = [View(KernelFits(prepared, options))] if tail is None or tail.at_most >= LIGHT else []
     if tail is None:
