@@ -36,3 +36,10 @@ def test_a_variance_is_found_from_fewer_than_two_points_for_each_coordinate(d, n
     found = vvcv.estimate(vvcv.Tasks.shared(x, 3.0 - x, np.mean((x - 3.0) ** 2, axis=1)[:, None]), check=False)
     assert abs(found.mean[0] - 1.0) < 1e-5  # plain averages are off by about .02
     assert found.std_error[0] < 1e-2 * found.monte_carlo.std_error[0]
+
+
+def test_two_of_a_hundred_axes_are_found_where_values_allow_each_its_lengthscale():
+    """With a common lengthscale of all axes the error is some 40 times as large."""
+    x = np.random.default_rng(20950).normal(size=(400, 100))
+    found = vvcv.estimate(vvcv.Task(x, -x, np.exp(x[:, 0] / 5) + np.sin(x[:, 1])), "cf", check=False)
+    assert abs(found.mean[0] - np.exp(1 / 50)) < 0.01 * found.monte_carlo.std_error[0]

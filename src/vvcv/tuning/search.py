@@ -8,6 +8,7 @@ restricted likelihood chooses the parameters; between models their merit decides
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -78,7 +79,7 @@ def search(
     cannot be factorised is left out; only if nothing can, that is an error. Neighbours are what was found for another
     task: where they suit this one as well, they are tuned to it, and nothing else is looked for.
     """
-    coarse = {system: design.thinned(COARSE_ROWS) for system, design in designs.items()}
+    coarse = {system: design.thinned(_coarse_rows(design)) for system, design in designs.items()}
     with one_thread():
         looks = partial(_looks, start=start, family=families[0], criterion=criterion)
         nearby = _from_neighbours(coarse, neighbours, looks, criterion)
@@ -285,6 +286,12 @@ def _tuned(
     several = design.values.ndim == 2
     most = affordable(max_evaluations, design.size, several)
     return tune_leaves(evaluation, start, LEVELS[level], most, noise_floor(design.size), memory, carefully=several)
+
+
+def _coarse_rows(design: Design) -> int:
+    """Rows on which models are tuned: a few more where that gives every axis its own weight and lengthscale."""
+    needed = math.ceil(4 / 3 * 2 * (design.side.points.shape[1] + 1))
+    return needed if COARSE_ROWS < needed <= MORE_ROWS and design.values.ndim == 1 else COARSE_ROWS
 
 
 def _at_once(designs: Mapping[Any, Design]) -> bool:
