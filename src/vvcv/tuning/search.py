@@ -178,19 +178,18 @@ def refit(
     max_evaluations: int = FROM_NEIGHBOUR,
     family: str | Kernel | None = None,
     level: int | None = None,
-    goes_on: bool = False,
+    memory: Memory | None = None,
 ) -> Found:
     """Tune `start` on a design, tied as another model was or at another level, and judge it.
 
-    A search that `goes_on` where that model's ended, for the same values, remembers their curvature. (That of other
+    A search that goes on where another ended, for the same values, has its memory of their curvature. (That of other
     values, fewer or of another task, leads astray.)
     """
     level = found.level if level is None else level
-    known = found.tuned.memory if goes_on else None
     try:
-        tuned = _tuned(design, start, criterion, level, max_evaluations, known)
+        tuned = _tuned(design, start, criterion, level, max_evaluations, memory)
     except LinAlgError:  # a neighbour's noise may be too little here
-        tuned = _tuned(design, without_noise(start), criterion, level, max_evaluations)
+        tuned = _tuned(design, without_noise(start), criterion, level, max_evaluations, memory)
     return judged(replace(found, tuned=tuned, family=family or found.family, level=level), design)
 
 
@@ -216,13 +215,14 @@ def race(
     None where none works and none is required.
     """
     first, more = evaluations
-    found = those_that_work([partial(a, max_evaluations=first) for a in attempts], required, _at_once(designs))
+    starts = [partial(a, max_evaluations=first, memory=Memory()) for a in attempts]
+    found = those_that_work(starts, required, _at_once(designs))
     if not found:
         return []
     best = min(found, key=_merit)
     if stop_requested() or best not in _not_far_behind([best, *rivals], designs):
         return [best]
-    further = partial(refit, best, designs[best.system], best.model, criterion, more, goes_on=True)
+    further = partial(refit, best, designs[best.system], best.model, criterion, more, memory=best.tuned.memory)
     return [min([best, *those_that_work([further], required=False)], key=_merit)]
 
 

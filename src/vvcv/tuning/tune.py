@@ -74,11 +74,9 @@ def tune_leaves(
     """The same for an objective of a model's leaves, such as `Evaluation`, which spares making models of them.
 
     It gives the gradient when asked for it, before the next evaluation, and says by what the model is to be multiplied.
-    The memory of a search that ended at the start helps this one.
+    The memory of a search that ended at the start helps this one, which adds to it.
     """
     parameters = Parameters(start, tied, noise_floor)
-    known = memory is not None and memory.size == parameters.count
-    memory = memory.copy() if memory and known else Memory(parameters.count)
     best = _Best()
 
     def value_and_slope(free: np.ndarray) -> tuple[float, Callable[[], np.ndarray]]:
