@@ -13,7 +13,7 @@ from jaxtyping import Float
 from ..data import Coordinates, Prepared
 from ..kernels import Kernel, Own, Separable, Side, correlation
 from ..linear_system.design import Design, orthonormal_features
-from ..linear_system.mean_errors import Errors, tail_moves
+from ..linear_system.mean_errors import Errors, Judgement
 from ..linear_system.merit import merit_of
 from ..linear_system.model import solve
 from ..runtime.clock import factorisation_seconds
@@ -39,16 +39,11 @@ FACTORISATIONS, COMPILATION = 3.0, 2.0
 
 
 class Solution(NamedTuple):
-    """What is kept of a solved system: coefficients of the columns, of the kernel, and how far off the means may be.
-
-    And minus the logarithm of the restricted likelihood, of a value on average.
-    """
+    """What is kept of a solved system: coefficients of the columns, of the kernel, and what it says of its errors."""
 
     coefficients: Float[np.ndarray, " q *m"]
     weights: Float[np.ndarray, " N *m"]
-    errors: Errors
-    tail: Float[np.ndarray, " m"]
-    surprise: float
+    judgement: Judgement
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,15 +65,16 @@ class KernelFit:
     @cached_property
     def solution(self) -> Solution:
         """The solved linear system, of which nothing of N x N is kept."""
-        system = solve(self.found.model, self.design)
-        weights, coefficients = system.weights, system.coefficients
-        judged = self.design
-        if judged.size <= ROUNDED_ROWS:
-            judged = judged.rounded()
-            system = solve(self.found.model, judged)
-        errors = Errors.of(system, judged, self.found.tuned.free)
-        surprise = system.restricted_likelihood() / judged.values.size
-        return Solution(coefficients, weights, errors, tail_moves(system, judged), surprise)
+        design, found = self.design, self.found
+        system = solve(found.model, design)
+        coefficients, weights = system.coefficients, system.weights
+        known = None
+        if design.size <= ROUNDED_ROWS:
+            known = found.judged_on(design.size)  # on the rows it was tuned on, which are rounded
+            if known is None:
+                design = design.rounded()
+                system = solve(found.model, design)
+        return Solution(coefficients, weights, known or Judgement.of(system, design, found.tuned.free))
 
     @property
     def mean(self) -> Float[np.ndarray, " m"]:
@@ -113,8 +109,8 @@ class KernelFit:
         """
         errors, members = self._errors, range(len(self.members))
         jackknife = errors.jackknife * np.sqrt([self._inefficiency(member) for member in members])
-        model = errors.model * np.maximum(errors.z, 1.0)
-        return self._scale * np.max([jackknife, model * np.ones(len(members)), BEYOND * self.solution.tail], axis=0)
+        model = errors.model * np.maximum(errors.z, 1.0) * np.ones(len(members))
+        return self._scale * np.max([jackknife, model, BEYOND * self.solution.judgement.tail], axis=0)
 
     def _inefficiency(self, member: int) -> float:
         """n / effective n of what each row moves the mean by, in the order drawn; one where blocks are left out."""
@@ -152,7 +148,7 @@ class KernelFit:
     @property
     def surprise(self) -> float:
         """How unlikely a value is under the model, on average."""
-        return self.solution.surprise
+        return self.solution.judgement.surprise
 
     @property
     def left_out_error(self) -> Float[np.ndarray, " m"]:
@@ -170,7 +166,7 @@ class KernelFit:
 
     @property
     def _errors(self) -> Errors:
-        return self.solution.errors
+        return self.solution.judgement.errors
 
     @property
     def freedom(self) -> int:

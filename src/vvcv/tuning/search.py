@@ -18,7 +18,7 @@ from scipy.linalg import LinAlgError
 
 from ..kernels import Kernel
 from ..linear_system.design import Design
-from ..linear_system.mean_errors import Errors
+from ..linear_system.mean_errors import Judgement
 from ..linear_system.model import Criterion, Evaluation, Model, solve
 from ..runtime.threads import cores, one_thread, side_by_side, worth_a_thread
 from .attempts import those_that_work
@@ -229,10 +229,11 @@ def race(
 def judged(found: Found, design: Design) -> Found:
     """The same with its merit: the sum over tasks of those of the answers, so that relative gains count alike."""
     try:
-        total = float(np.sum(Errors.of(solve(found.model, design), design, found.tuned.free).merit))
+        judgement = Judgement.of(solve(found.model, design), design, found.tuned.free)
     except LinAlgError:
-        total = np.inf
-    return replace(found, merit=total if np.isfinite(total) else np.inf)
+        return replace(found, merit=np.inf)
+    total = float(np.sum(judgement.errors.merit))
+    return replace(found, merit=total if np.isfinite(total) else np.inf, judgement=(found.model, judgement))
 
 
 def _richer(designs: Mapping[Any, Design], looks: list[Found], criterion: Criterion) -> Found:
