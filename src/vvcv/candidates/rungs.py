@@ -12,6 +12,7 @@ from ..runtime.once import cached_property
 from ..runtime.threads import side_by_side, worth_a_thread
 from ..stein import count_features
 from ..tuning.attempts import those_that_work
+from ..tuning.search import FAR_BEHIND
 from .columns import semi_exact
 from .fits import KernelFit
 from .kernel import Options, best_of, from_own, independent, joint, own_parameters
@@ -133,7 +134,15 @@ class KernelFits:
             degree: {t: [fit for fit in fits if fit.degree == degree] for t, fits in self._scalar_semi_exact.items()}
             for degree in (semi_exact_degrees(self.prepared, members) if members else ())
         }
-        attempts = {degree: partial(from_own, self.prepared, fits, self.options) for degree, fits in own.items()}
+        merits = {
+            degree: sum(best_of(fits).found.merit for fits in each.values() if fits) for degree, each in own.items()
+        }
+        far_behind = min(merits.values(), default=0.0) + FAR_BEHIND * len(members)
+        attempts = {
+            degree: partial(from_own, self.prepared, fits, self.options)
+            for degree, fits in own.items()
+            if merits[degree] <= far_behind
+        }
         return _of_each(attempts, bool(members) and worth_a_thread(self.rows("vv", members[0])))
 
     def _joint_with_columns(self, degree: int) -> list[KernelFit]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -61,8 +62,8 @@ MOST_FOLLOWED = 2
 #: Lag in the merit of each task with which a model is dropped: it would have 3 % of the best one's weight, exp(-3.5).
 FAR_BEHIND = 0.7
 
+_merit = attrgetter("merit")
 Start = Callable[[str | Kernel, Design, float, float], Model]
-
 #: First looks at some designs, not yet taken.
 Looks = Callable[[Mapping[Any, Design]], Iterable[Callable[[], "Found"]]]
 
@@ -197,9 +198,14 @@ def refit_from_few_rows(
     found: Found, design: Design, start: Model, criterion: Criterion, max_evaluations: int
 ) -> Found:
     """The same, most evaluations on few rows and the last on all, where they are clearly more."""
-    few = design.thinned(COARSE_ROWS) if 2 * design.size > 3 * COARSE_ROWS else design
+    few = few_rows(design)
     first = refit(found, few, start, criterion, max_evaluations)
-    return first if few.size == design.size else refit(first, design, first.model, criterion, ROWS_RACE[1])
+    return first if few is design else refit(first, design, first.model, criterion, ROWS_RACE[1])
+
+
+def few_rows(design: Design) -> Design:
+    """The rows of most evaluations: all, or few where all are clearly more."""
+    return design.thinned(COARSE_ROWS) if 2 * design.size > 3 * COARSE_ROWS else design
 
 
 def race(
@@ -292,7 +298,3 @@ def _tuned(
 def _at_once(designs: Mapping[Any, Design]) -> bool:
     """Whether searches on these rows go side by side."""
     return worth_a_thread(next(iter(designs.values())).size)
-
-
-def _merit(found: Found) -> float:
-    return found.merit
