@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from jaxtyping import Float
@@ -191,6 +192,9 @@ class KernelFit:
         return self.prepared.scale[list(self.members)]
 
 
+_DESIGNS: WeakKeyDictionary[Prepared, dict[tuple, Design]] = WeakKeyDictionary()
+
+
 def seconds_to_solve(rows: int) -> float:
     """About how long the solution of so many rows takes on this machine, twice where errors are judged on rounded data.
 
@@ -207,7 +211,17 @@ def build_design(
     """Rows of the members in standard coordinates; pooled members share rows and have a column of values each.
 
     Where all rows belong to one covariance, of one task or of several on the same points, they have polynomial parts.
+    What parameters are tuned on and what is solved with them are made of one design.
     """
+    designs, key = _DESIGNS.setdefault(prepared, {}), (members, coordinates, degree, pooled)
+    if key not in designs:
+        designs[key] = _design(*key, prepared)
+    return designs[key]
+
+
+def _design(
+    members: tuple[int, ...], coordinates: Coordinates, degree: int, pooled: bool, prepared: Prepared
+) -> Design:
     values = [prepared.standard_values(t) for t in members]
     sources = members[:1] if pooled else members
     rows = [prepared.distinct[t] for t in sources]
