@@ -11,7 +11,7 @@ from ..linear_system.model import Model
 from .tune import Tuned
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Found:
     """A tuned model, where it was found, how its parameters are tied, and its merit (less is better).
 

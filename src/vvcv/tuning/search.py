@@ -8,7 +8,7 @@ restricted likelihood chooses the parameters; between models their merit decides
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from operator import attrgetter
@@ -65,7 +65,7 @@ FAR_BEHIND = 0.7
 _merit = attrgetter("merit")
 Start = Callable[[str | Kernel, Design, float, float], Model]
 #: First looks at some designs, not yet taken.
-Looks = Callable[[Mapping[Any, Design]], Iterable[Callable[[], "Found"]]]
+Looks = Callable[[Mapping[Any, Design]], Iterator[Callable[[], "Found"]]]
 
 
 def search(
@@ -115,11 +115,13 @@ def _from_neighbours(
         for near in neighbours
         if (design := coarse.get(near.system)) is not None
     ]
-    found = [] if stop_requested() else those_that_work(attempts, False, _at_once(coarse))
+    if not attempts or stop_requested():
+        return None
+    near_and_look = (partial(those_that_work, of, False, _at_once(coarse)) for of in (attempts, [next(looks(coarse))]))
+    found, look, *_ = [*those_that_work(near_and_look, at_once=_at_once(coarse)), []]
     alone = [f for f in found if not f.model.log_parts.size]
     if not alone:
         return None
-    look = those_that_work([next(iter(looks(coarse)))], required=False)
     best, several_axes = min(found, key=_merit), found[0].model.kernel.log_axes.size > 1
     rivals = [best, *look, *(neighbours if several_axes else [])]
     if best.merit > min(map(_merit, rivals)) + FAR_BEHIND:
@@ -263,7 +265,7 @@ def _with_parts(designs: Mapping[Any, Design], looks: list[Found], best: Found, 
     return race([beside, *longer], PARTS_RACE, designs, criterion, required=False)
 
 
-def _looks(designs: Mapping[Any, Design], start: Start, family: str | Kernel, criterion: Criterion) -> Iterable:
+def _looks(designs: Mapping[Any, Design], start: Start, family: str | Kernel, criterion: Criterion) -> Iterator:
     """First looks with all dimensions alike: without polynomial parts in every system, with them in the last one."""
     for system, design in designs.items():
         scale = np.sqrt(design.side.points.shape[1])
@@ -276,8 +278,7 @@ def _looks(designs: Mapping[Any, Design], start: Start, family: str | Kernel, cr
 
 
 def _look(system: Any, design: Design, model: Model, family: str | Kernel, criterion: Criterion) -> Found:
-    tuned = _tuned(design, model, criterion, 0, FIRST_LOOK)
-    return judged(Found(tuned, np.inf, system, family, 0), design)
+    return judged(Found(_tuned(design, model, criterion, 0, FIRST_LOOK), np.inf, system, family, 0), design)
 
 
 def _richest_level(model: Model, design: Design) -> int:
@@ -289,8 +290,7 @@ def _richest_level(model: Model, design: Design) -> int:
 def _tuned(
     design: Design, start: Model, criterion: Criterion, level: int, max_evaluations: int, memory: Memory | None = None
 ) -> Tuned:
-    evaluation = Evaluation(start, design, criterion, scaled=True)
-    several = design.values.ndim == 2
+    evaluation, several = Evaluation(start, design, criterion, scaled=True), design.values.ndim == 2
     most = affordable(max_evaluations, design.size, several)
     return tune_leaves(evaluation, start, LEVELS[level], most, noise_floor(design.size), memory, carefully=several)
 
