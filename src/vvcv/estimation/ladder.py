@@ -7,10 +7,11 @@ by weight (`weights`): of one rung's where a rung was asked for, of all candidat
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from math import hypot
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
@@ -29,7 +30,7 @@ from ..runtime.clock import limited, time_left
 from ..runtime.memory import bytes_needed, largest_system
 from ..runtime.once import cached_property
 from ..runtime.progress import announce
-from ..runtime.threads import worth_a_thread
+from ..runtime.threads import side_by_side, worth_a_thread
 from ..tuning.attempts import those_that_work
 from .diagnosis import Diagnosis
 from .streamed import Streamed
@@ -99,9 +100,20 @@ class Ladder:
                     if method in ("secf", "vv") and time_left() == np.inf:
                         for view in self.views:
                             view.fits.work_ahead(methods)
-                    self._finished.append(self.candidates(method))
-                    self._joined |= method == "vv"
+                    calls: list[Callable[[], Any]] = [partial(self._finish, method), *self._beside(method, methods)]
+                    for outcome in side_by_side(calls):
+                        outcome.result()
         return self.so_far()
+
+    def _finish(self, method: str) -> None:
+        self._finished.append(self.candidates(method))
+        self._joined |= method == "vv"
+
+    def _beside(self, method: str, methods: Sequence[str]) -> list[Callable[[], Any]]:
+        """Beside polynomials, the search for the first kernels, if it is worth a thread and nothing is pressing."""
+        kernels = methods[methods.index("zv") + 1]
+        searched = method == "zv" and self.fits.eligible and worth_a_thread(self.fits.rows("cf", self.fits.eligible[0]))
+        return [partial(view.fits.of, kernels) for view in self.views] if searched and time_left() == np.inf else []
 
     def so_far(self) -> list[list[Answer]]:
         """The candidates of those rungs that are finished."""
