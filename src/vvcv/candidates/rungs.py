@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
+import numpy as np
+
 from ..data import Prepared
 from ..runtime.memory import MOST_TUNING_ROWS, largest_system
 from ..runtime.once import cached_property
@@ -135,13 +137,15 @@ class KernelFits:
             for degree in (semi_exact_degrees(self.prepared, members) if members else ())
         }
         merits = {
-            degree: sum(best_of(fits).found.merit for fits in each.values() if fits) for degree, each in own.items()
+            degree: sum(best_of(fits).found.merit for fits in each.values())
+            for degree, each in own.items()
+            if all(each.values())
         }
-        far_behind = min(merits.values(), default=0.0) + FAR_BEHIND * len(members)
+        most = min(merits.values(), default=np.inf) + FAR_BEHIND * len(members)
         attempts = {
-            degree: partial(from_own, self.prepared, fits, self.options)
-            for degree, fits in own.items()
-            if merits[degree] <= far_behind
+            degree: partial(from_own, self.prepared, each, self.options)
+            for degree, each in own.items()
+            if merits.get(degree, most) <= most
         }
         return _of_each(attempts, bool(members) and worth_a_thread(self.rows("vv", members[0])))
 
