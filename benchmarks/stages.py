@@ -44,6 +44,7 @@ class Stages:
         self._watch(ladder, "polynomials", lambda *_: "polynomials")
         self._watch(kernel, "search", lambda *_: "search")
         self._watch(Evaluation, "__call__", lambda evaluation, _: f"evaluation, {evaluation.size} rows")
+        self._watch(Evaluation, "gradient", lambda evaluation: f"gradient, {evaluation.size} rows")
         self._watch(search, "solve", _named("judgement"))
         self._watch(fits, "solve", _named("solution"))
         self._watch(System, "leave_one_out", lambda system: f"leave one out, {len(system.values)} rows")

@@ -17,6 +17,7 @@ from vvcv.data import Prepared
 from vvcv.linear_system.model import Evaluation
 from vvcv.problems import synthetic
 from vvcv.tuning.search import refit
+from vvcv.tuning.starts import without_noise
 
 
 def two_tasks(seed: int = 20900, n: int = 50) -> Tasks:
@@ -80,7 +81,7 @@ def test_the_last_digits_of_the_likelihood_do_not_move_the_answer(monkeypatch, s
         value, gradient, scale = exact(self, leaves)
         return (
             value * (1 + 1e-12 * rng.normal()),
-            [g * (1 + 1e-9 * rng.normal(size=np.shape(g))) for g in gradient],
+            lambda: [g * (1 + 1e-9 * rng.normal(size=np.shape(g))) for g in gradient()],
             scale,
         )
 
@@ -115,3 +116,27 @@ def test_a_hill_of_few_points_is_mostly_as_well_known_as_one_of_many():
     found = [vvcv.estimate(hills(seed, 8), check=False) for seed in range(20950, 20957)]
     errors = [abs(estimate.mean[1] - exact) / estimate.monte_carlo.std_error[1] for estimate in found]
     assert np.median(errors) < 0.02, "without that model, .1"
+
+
+def test_what_a_fit_was_judged_by_is_what_its_solution_says_and_no_judgement_of_another_model(fits):
+    fit = best_of(fits.scalar[0])
+    known = fit.found.judged_on(fit.design.size)
+    assert known is not None and fit.solution.judgement is known
+    again = replace(fit, found=replace(fit.found, judgement=None))
+    np.testing.assert_array_equal(again.std_error, fit.std_error)
+    np.testing.assert_array_equal(again.merits, fit.merits)
+    assert fit.found.judged_on(fit.design.size - 1) is None
+    other = fit.found.tuned._replace(model=without_noise(fit.found.model))
+    assert replace(fit.found, tuned=other).judged_on(fit.design.size) is None
+
+
+def test_degrees_that_tasks_alone_are_far_behind_with_are_not_tried_together(fits):
+    degrees = {fit.degree for fit in fits._scalar_semi_exact[0]}
+    assert len(degrees) == 2 and set(fits._joint_from_own) <= degrees
+    other = KernelFits(fits.prepared, fits.options)
+    behind = {
+        t: [replace(fit, found=replace(fit.found, merit=fit.found.merit + 9 * (fit.degree == 2))) for fit in own]
+        for t, own in fits._scalar_semi_exact.items()
+    }
+    vars(other).update(scalar=fits.scalar, _scalar_semi_exact=behind)
+    assert list(other._joint_from_own) == [1]

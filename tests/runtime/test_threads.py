@@ -81,3 +81,24 @@ def test_a_kept_attribute_of_one_object_waits_for_no_other():
     helper.join()
     assert vars(second)["answer"] and first.answer
     assert Slow.answer.__doc__.startswith("Only")
+
+
+def test_a_core_that_becomes_idle_helps_calls_that_wait_already(two_cores):
+    waiting, ended, helpers = threading.Event(), threading.Event(), set()
+
+    def first():
+        helpers.add(threading.get_ident())
+        waiting.set()
+        ended.wait(5.0)
+        time.sleep(0.05)
+
+    def long():
+        side_by_side([first, lambda: helpers.add(threading.get_ident())])
+
+    def short():
+        waiting.wait(5.0)
+        threading.Timer(0.05, ended.set).start()  # when nobody asks for help any more
+
+    side_by_side([long, short])
+    assert len(helpers) == 2
+    assert threads._IDLE.take(5) == 1

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import rosen, rosen_der
 
-from vvcv.tuning.descent import CUTS, FIRST_CUTS, REMEMBERED, minimise
+from vvcv.tuning.descent import CUTS, FIRST_CUTS, REMEMBERED, Memory, minimise
 
 ANYWHERE = np.array([[-50.0, 50.0]] * 4)
 
@@ -15,7 +15,7 @@ def counted(value, slope):
 
     def function(x):
         asked.append(x.copy())
-        return float(value(x)), slope(x)
+        return float(value(x)), lambda: slope(x)
 
     return function, asked
 
@@ -74,3 +74,27 @@ def test_steps_that_gain_too_little_are_the_last():
     few = len(asked)
     minimise(function, np.full(4, 5.0), ANYWHERE, 100, 1e-9)
     assert few < 8 < len(asked) - few
+
+
+@pytest.mark.parametrize("most", [25, 30])
+def test_gradients_are_asked_for_only_where_a_search_goes_on(most):
+    asked, sloped = [], []
+
+    def function(x):
+        asked.append(x)
+        return rosen(x), lambda: sloped.append(x) or rosen_der(x)
+
+    end = minimise(function, np.array([-1.2, 1.0, -1.2, 1.0]), ANYWHERE, most, 0.0)
+    values = [rosen(x) for x in asked]
+    taken = [x for k, x in enumerate(asked) if values[k] <= min(values[: k + 1])]
+    assert end is taken[-1] and len(taken) < len(asked) == most
+    on_the_way = taken[:-1] if end is asked[-1] else taken  # from the last step nobody goes on
+    assert len(sloped) == len(on_the_way) and all(x is y for x, y in zip(sloped, on_the_way, strict=True))
+
+
+def test_a_search_that_another_goes_on_from_remembers_its_last_step():
+    memory, (function, _) = Memory(), counted(rosen, rosen_der)
+    x = minimise(function, np.array([-1.2, 1.0, -1.2, 1.0]), ANYWHERE, 15, 0.0, memory)
+    further = minimise(function, x, ANYWHERE, 15, 0.0, memory)
+    afresh = minimise(function, x, ANYWHERE, 15, 0.0)
+    assert rosen(further) < rosen(afresh) < rosen(x)

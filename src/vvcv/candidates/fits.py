@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from jaxtyping import Float
@@ -13,7 +14,7 @@ from jaxtyping import Float
 from ..data import Coordinates, Prepared
 from ..kernels import Kernel, Own, Separable, Side, correlation
 from ..linear_system.design import Design, orthonormal_features
-from ..linear_system.mean_errors import Errors, tail_moves
+from ..linear_system.mean_errors import Errors, Judgement
 from ..linear_system.merit import merit_of
 from ..linear_system.model import solve
 from ..runtime.clock import factorisation_seconds
@@ -43,17 +44,11 @@ FACTORISATIONS, COMPILATION = 3.0, 2.0
 
 
 class Solution(NamedTuple):
-    """What is kept of a solved system: coefficients of the columns, of the kernel, and how far off the means may be.
-
-    And minus the logarithm of the restricted likelihood, on average over what the columns leave of the values: a sum
-    would hold against columns that there is less for the kernel to explain.
-    """
+    """What is kept of a solved system: coefficients of the columns, of the kernel, and what it says of its errors."""
 
     coefficients: Float[np.ndarray, " q *m"]
     weights: Float[np.ndarray, " N *m"]
-    errors: Errors
-    tail: Float[np.ndarray, " m"]
-    surprise: float
+    judgement: Judgement
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,15 +70,16 @@ class KernelFit:
     @cached_property
     def solution(self) -> Solution:
         """The solved linear system, of which nothing of N x N is kept."""
-        system = solve(self.found.model, self.design)
-        weights, coefficients = system.weights, system.coefficients
-        judged = self.design
-        if judged.size <= ROUNDED_ROWS:
-            judged = judged.rounded()
-            system = solve(self.found.model, judged)
-        errors = Errors.of(system, judged, self.found.tuned.free)
-        surprise = system.restricted_likelihood() / (judged.values.size - judged.columns.shape[1])
-        return Solution(coefficients, weights, errors, tail_moves(system, judged), surprise)
+        design, found = self.design, self.found
+        system = solve(found.model, design)
+        coefficients, weights = system.coefficients, system.weights
+        known = None
+        if design.size <= ROUNDED_ROWS:
+            known = found.judged_on(design.size)  # on the rows it was tuned on, which are rounded
+            if known is None:
+                design = design.rounded()
+                system = solve(found.model, design)
+        return Solution(coefficients, weights, known or Judgement.of(system, design, found.tuned.free))
 
     @property
     def mean(self) -> Float[np.ndarray, " m"]:
@@ -118,8 +114,8 @@ class KernelFit:
         """
         errors, members = self._errors, range(len(self.members))
         jackknife = errors.jackknife * np.sqrt([self._inefficiency(member) for member in members])
-        model = errors.model * np.maximum(errors.z, LEAST_Z)
-        return self._scale * np.max([jackknife, model * np.ones(len(members)), BEYOND * self.solution.tail], axis=0)
+        model = errors.model * np.maximum(errors.z, LEAST_Z) * np.ones(len(members))
+        return self._scale * np.max([jackknife, model, BEYOND * self.solution.judgement.tail], axis=0)
 
     def _inefficiency(self, member: int) -> float:
         """n / effective n of what each row moves the mean by, in the order drawn; one where blocks are left out."""
@@ -157,7 +153,7 @@ class KernelFit:
     @property
     def surprise(self) -> float:
         """How unlikely a value is under the model, on average."""
-        return self.solution.surprise
+        return self.solution.judgement.surprise
 
     @property
     def left_out_error(self) -> Float[np.ndarray, " m"]:
@@ -175,7 +171,7 @@ class KernelFit:
 
     @property
     def _errors(self) -> Errors:
-        return self.solution.errors
+        return self.solution.judgement.errors
 
     @property
     def freedom(self) -> int:
@@ -200,6 +196,9 @@ class KernelFit:
         return self.prepared.scale[list(self.members)]
 
 
+_DESIGNS: WeakKeyDictionary[Prepared, dict[tuple, Design]] = WeakKeyDictionary()
+
+
 def seconds_to_solve(rows: int) -> float:
     """About how long the solution of so many rows takes on this machine, twice where errors are judged on rounded data.
 
@@ -216,7 +215,17 @@ def build_design(
     """Rows of the members in standard coordinates; pooled members share rows and have a column of values each.
 
     Where all rows belong to one covariance, of one task or of several on the same points, they have polynomial parts.
+    What parameters are tuned on and what is solved with them are made of one design.
     """
+    designs, key = _DESIGNS.setdefault(prepared, {}), (members, coordinates, degree, pooled)
+    if key not in designs:
+        designs[key] = _design(*key, prepared)
+    return designs[key]
+
+
+def _design(
+    members: tuple[int, ...], coordinates: Coordinates, degree: int, pooled: bool, prepared: Prepared
+) -> Design:
     values = [prepared.standard_values(t) for t in members]
     sources = members[:1] if pooled else members
     rows = [prepared.distinct[t] for t in sources]

@@ -6,12 +6,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
+import numpy as np
+
 from ..data import Prepared
 from ..runtime.memory import MOST_TUNING_ROWS, largest_system
 from ..runtime.once import cached_property
 from ..runtime.threads import side_by_side, worth_a_thread
 from ..stein import count_features
 from ..tuning.attempts import those_that_work
+from ..tuning.search import FAR_BEHIND
 from .alike import all_alike
 from .columns import semi_exact
 from .fits import KernelFit
@@ -66,15 +69,19 @@ class KernelFits:
         return all(worth_a_thread(self.rows("cf", task)) for task in self.eligible)
 
     def work_ahead(self, rungs: Sequence[str]) -> None:
-        """Make at once what these rungs need beside the kernels of each task, where tasks have many points each.
+        """Make at once what these rungs need beside the kernels of each task, where tasks have many points together.
 
         What takes longest comes first: the others' cores are then free to help.
         """
-        if not self.pooled and len(self.eligible) > 1 and self._worth_a_thread:
-            needed = {"vv": ("joint", "_one_function"), "secf": ("_scalar_semi_exact",)}
-            names = [name for rung in needed if rung in rungs for name in needed[rung]]
-            for outcome in side_by_side([partial(getattr, self, name) for name in names]):
-                outcome.result()
+        together = len(self.eligible) > 1 and not self.pooled
+        if not together or not worth_a_thread(self.rows("vv", self.eligible[0])):
+            return
+        if "secf" in rungs and not self._worth_a_thread:  # much Python, for whose lock the others would wait
+            _ = self._scalar_semi_exact
+        needed = {"joint": "vv", "_joint_from_own": "vv-secf", "_one_function": "vv"}
+        calls = [partial(getattr, self, name) for name, rung in needed.items() if rung in rungs]
+        for outcome in side_by_side(calls):
+            outcome.result()
 
     @cached_property
     def scalar(self) -> Fits:
@@ -121,15 +128,34 @@ class KernelFits:
 
     @cached_property
     def _joint_semi_exact(self) -> list[KernelFit]:
-        degrees = [] if self.pooled or len(self.eligible) < 2 or not self.joint else semi_exact_degrees(self.joint[0])
-        if not degrees:
+        if self.pooled or len(self.eligible) < 2 or not self.joint or not self._joint_from_own:
             return self._with_polynomials(self.joint)
-        return [fit for degree in degrees for fit in self._joint_with_columns(degree)]
+        return [fit for degree in self._joint_from_own for fit in self._joint_with_columns(degree)]
+
+    @cached_property
+    def _joint_from_own(self) -> Fits:
+        """Kernels of all tasks with columns of each degree, from each task's own."""
+        members = tuple(task for task, fits in self.scalar.items() if fits)
+        own = {
+            degree: {t: [fit for fit in fits if fit.degree == degree] for t, fits in self._scalar_semi_exact.items()}
+            for degree in (semi_exact_degrees(self.prepared, members) if members else ())
+        }
+        merits = {
+            degree: sum(best_of(fits).found.merit for fits in each.values())
+            for degree, each in own.items()
+            if all(each.values())
+        }
+        most = min(merits.values(), default=np.inf) + FAR_BEHIND * len(members)
+        attempts = {
+            degree: partial(from_own, self.prepared, each, self.options)
+            for degree, each in own.items()
+            if merits.get(degree, most) <= most
+        }
+        return _of_each(attempts, bool(members) and worth_a_thread(self.rows("vv", members[0])))
 
     def _joint_with_columns(self, degree: int) -> list[KernelFit]:
         """From each task's own, and in other families from the joint ones: these are farther away."""
-        own = {t: [fit for fit in fits if fit.degree == degree] for t, fits in self._scalar_semi_exact.items()}
-        near = from_own(self.prepared, own, self.options)
+        near = self._joint_from_own[degree]
         known = [fit.found.family for fit in near]
         others = [fit for fit in self.joint if fit.found.family not in known]
         families = tuple(family for family in self.options.families if family not in known)
@@ -163,7 +189,9 @@ class KernelFits:
         return _of_each(attempts, self._worth_a_thread)
 
     def _with_polynomials(self, fits: list[KernelFit]) -> list[KernelFit]:
-        return semi_exact(fits, semi_exact_degrees(fits[0]), self.options) if fits else []
+        if not fits:
+            return []
+        return semi_exact(fits, semi_exact_degrees(self.prepared, fits[0].members, fits[0].pooled), self.options)
 
 
 def _of_each(attempts: Mapping[int, Callable[[], list[KernelFit]]], at_once: bool) -> Fits:
@@ -173,16 +201,15 @@ def _of_each(attempts: Mapping[int, Callable[[], list[KernelFit]]], at_once: boo
     return none | dict(those_that_work(keyed, required=False, at_once=at_once))
 
 
-def semi_exact_degrees(fit: KernelFit) -> list[int]:
+def semi_exact_degrees(prepared: Prepared, members: Sequence[int], pooled: bool = False) -> list[int]:
     """Degrees whose columns leave at least two thirds of every task's tuning rows to the kernel.
 
     With more columns a task of few points hardly learns from others, and its few residuals claim too much.
     """
-    sizes = [len(fit.prepared.distinct[t].values) for t in fit.members]
-    rows = sizes[0] if fit.pooled else sum(sizes)
+    sizes = [len(prepared.distinct[t].values) for t in members]
+    rows = sizes[0] if pooled else sum(sizes)
     smallest = min(sizes) * min(1.0, MOST_TUNING_ROWS / rows)
-    dimension = fit.prepared.tasks.dimension
-    return [degree for degree in (1, 2) if count_features(dimension, degree) + 1 <= smallest / 3]
+    return [degree for degree in (1, 2) if count_features(prepared.tasks.dimension, degree) + 1 <= smallest / 3]
 
 
 def _kernels_alone(fits: list[KernelFit]) -> list[KernelFit]:

@@ -102,7 +102,17 @@ class Prepared:
         return ["scaled", "whitened"] if can_whiten(pooled) else ["scaled"]
 
     def coordinates(self, members: tuple[int, ...], system: CoordinateSystem) -> Coordinates:
-        """Coordinates fitted to the pooled points of some tasks, each task with the same total weight."""
+        """Coordinates fitted to the pooled points of some tasks, each task with the same total weight; once."""
+        key = members, system
+        if key not in self._fitted:
+            self._fitted[key] = self._fit(members, system)
+        return self._fitted[key]
+
+    @cached_property
+    def _fitted(self) -> dict[tuple[tuple[int, ...], CoordinateSystem], Coordinates]:
+        return {}
+
+    def _fit(self, members: tuple[int, ...], system: CoordinateSystem) -> Coordinates:
         sources = self._sources(members)
         points = np.concatenate([self.distinct[t].points for t in sources])
         scores = np.concatenate([self.distinct[t].scores for t in sources])

@@ -7,10 +7,11 @@ by weight (`weights`): of one rung's where a rung was asked for, of all candidat
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from math import hypot
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
@@ -18,7 +19,7 @@ from jaxtyping import Float
 from ..candidates.fits import KernelFit, seconds_to_solve
 from ..candidates.kernel import Options, best_of
 from ..candidates.one_function import OneFunctionFit
-from ..candidates.plain import average, effective_size, skewness
+from ..candidates.plain import effective_size, skewness
 from ..candidates.polynomial import PolynomialFit, polynomials
 from ..candidates.rungs import FEWEST_POINTS
 from ..data import Prepared, in_separate_groups
@@ -29,7 +30,7 @@ from ..runtime.clock import limited, time_left
 from ..runtime.memory import bytes_needed, largest_system
 from ..runtime.once import cached_property
 from ..runtime.progress import announce
-from ..runtime.threads import worth_a_thread
+from ..runtime.threads import side_by_side, worth_a_thread
 from ..tuning.attempts import those_that_work
 from .diagnosis import Diagnosis
 from .streamed import Streamed
@@ -40,7 +41,7 @@ from .weights import (
     Witness,
     combine,
     doubt,
-    no_variate,
+    plain_answer,
     with_evidence,
     with_plain_average,
     with_witness,
@@ -109,9 +110,20 @@ class Ladder:
                     if method in ("secf", "vv") and time_left() == np.inf:
                         for view in self.views:
                             view.fits.work_ahead(methods)
-                    self._finished.append(self.candidates(method))
-                    self._joined |= method == "vv"
+                    calls: list[Callable[[], Any]] = [partial(self._finish, method), *self._beside(method, methods)]
+                    for outcome in side_by_side(calls):
+                        outcome.result()
         return self.so_far()
+
+    def _finish(self, method: str) -> None:
+        self._finished.append(self.candidates(method))
+        self._joined |= method == "vv"
+
+    def _beside(self, method: str, methods: Sequence[str]) -> list[Callable[[], Any]]:
+        """Beside polynomials, the search for the first kernels, if it is worth a thread and nothing is pressing."""
+        kernels = methods[methods.index("zv") + 1]
+        searched = method == "zv" and self.fits.eligible and worth_a_thread(self.fits.rows("cf", self.fits.eligible[0]))
+        return [partial(view.fits.of, kernels) for view in self.views] if searched and time_left() == np.inf else []
 
     def so_far(self) -> list[list[Answer]]:
         """The candidates of those rungs that are finished."""
@@ -203,16 +215,8 @@ class Ladder:
     @cached_property
     def plain(self) -> list[Answer]:
         """Plain averages."""
-        answers = []
-        for t, task in enumerate(self.prepared.tasks):
-            mean, error = average(task)
-            left_out = self.prepared.scale[t] * task.size / max(task.size - 1, 1)
-            merit = float(merit_of(np.array(error), np.array(left_out)))
-            freedom = max(effective_size(task.values, task.chains) - 1, 1.0)
-            moves = (task.values - mean) / task.size
-            plain = Answer("mc", mean, error, merit, freedom, no_variate, "plain average", error, error, moves=moves)
-            answers.append(plain)
-        return answers
+        scales = self.prepared.scale
+        return [plain_answer(task, float(scale)) for task, scale in zip(self.prepared.tasks, scales, strict=True)]
 
     @cached_property
     def _polynomials(self) -> list[list[Answer]]:

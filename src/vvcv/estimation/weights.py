@@ -22,6 +22,8 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
+from ..candidates.plain import average, effective_size
+from ..data import Task
 from ..linear_system.merit import merit_of
 
 Variate = Callable[[np.ndarray, np.ndarray], np.ndarray]
@@ -159,6 +161,15 @@ def with_plain_average(answers: Sequence[Answer], plain: Answer, skewness: float
     """
     prices = [contradiction(a.mean, plain.mean, plain.std_error, plain.freedom, skewness, UNHEARD_OF) for a in answers]
     return [replace(a, merit=a.merit + price) if price else a for a, price in zip(answers, prices, strict=True)]
+
+
+def plain_answer(task: Task, scale: float) -> Answer:
+    """What the plain average says, `scale` being the standard deviation of the values."""
+    mean, error = average(task)
+    merit = float(merit_of(np.array(error), np.array(scale * task.size / max(task.size - 1, 1))))
+    freedom = max(effective_size(task.values, task.chains) - 1, 1.0)
+    moves = (task.values - mean) / task.size
+    return Answer("mc", mean, error, merit, freedom, no_variate, "plain average", error, error, moves=moves)
 
 
 def no_variate(points: Float[np.ndarray, "k d"], scores: Float[np.ndarray, "k d"]) -> Float[np.ndarray, " k"]:

@@ -25,6 +25,7 @@ The k parameters were tuned on the same N values, which no residual knows: error
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float
@@ -70,6 +71,25 @@ class Errors:
     def merit(self) -> Float[np.ndarray, " T"]:
         """By what fits are compared: the model's error as corrected by z, and the left-out residuals."""
         return merit_of(self.model * self.z, self.left_out)
+
+
+class Judgement(NamedTuple):
+    """What a solved system says of its own errors.
+
+    Errors of the means, what their outermost points move them by, and minus the logarithm of the restricted likelihood,
+    on average over what the columns leave of the values: a sum would hold against columns that there is less for the
+    kernel to explain.
+    """
+
+    errors: Errors
+    tail: Float[np.ndarray, " T"]
+    surprise: float
+
+    @classmethod
+    def of(cls, system: System, design: Design, tuned: int) -> Judgement:
+        """Of a system of which `tuned` parameters were chosen on its values."""
+        surprise = system.restricted_likelihood() / (design.values.size - design.columns.shape[1])
+        return cls(Errors.of(system, design, tuned), tail_moves(system, design), surprise)
 
 
 def tail_moves(system: System, design: Design) -> Float[np.ndarray, " T"]:

@@ -6,7 +6,7 @@ factorisation safe whatever the scale: W_ii = K_ii + r_t mean_t(diag K) / weight
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import equinox as eqx
@@ -71,14 +71,15 @@ def criterion_and_gradient(model: Model, design: Design, criterion: Criterion = 
     """Minus the restricted or leave-one-out likelihood, and its derivative in every parameter of the model."""
     leaves, structure = jax.tree.flatten(model)
     value, gradient, _ = Evaluation(model, design, criterion)(leaves)
-    return value, jax.tree.unflatten(structure, gradient)
+    return value, jax.tree.unflatten(structure, gradient())
 
 
 class Evaluation:
     """A criterion and its gradient for models of one form on one design, as leaves: what stays the same is made once.
 
-    One factorisation and one inverse: dL/dW is known in closed form, and pulled back through the Gram matrix. All of it
-    happens in memory that the next evaluation uses again.
+    One factorisation for the value, and one inverse for the gradient, if that is asked for before the next evaluation:
+    dL/dW is known in closed form, and pulled back through the Gram matrix. All of it happens in memory that the next
+    evaluation uses again.
 
     With `scaled`, of all multiples of a model the likeliest stands for it: what it is to be multiplied by comes third.
     """
@@ -94,33 +95,37 @@ class Evaluation:
         self._parts = design.rows_of_ridge.matrices.reshape(count, -1) if count else None
 
     @without_warnings()
-    def __call__(self, leaves: Sequence[np.ndarray]) -> tuple[float, list[np.ndarray], float]:
-        design, task, tasks = self._design, self._design.side.task, self._design.tasks
+    def __call__(self, leaves: Sequence[np.ndarray]) -> tuple[float, Callable[[], list[np.ndarray]], float]:
+        design, task = self._design, self._design.side.task
         if self._device is not None:
             model = jax.tree.unflatten(self._structure, leaves)
             value, gradient = home.criterion_and_gradient(model, design, self._criterion, self._device)
-            return value, jax.tree.leaves(gradient), 1.0
+            return value, lambda: jax.tree.leaves(gradient), 1.0
         *kernel, log_noise, log_parts = leaves
-        covariance, variances = self._gram.at(kernel), np.exp(log_parts)
+        covariance, self._variances = self._gram.at(kernel), np.exp(log_parts)
         if self._parts is not None:
-            covariance += (variances @ self._parts).reshape(covariance.shape)
-        diagonal = covariance.diagonal().copy()
-        totals = np.bincount(task, weights=diagonal, minlength=tasks)
-        noise = (np.exp(log_noise) * totals / design.counts)[task] * design.noise_weight
-        on_diagonal(covariance)[:] += noise
-        value, cotangent, scale = self._criterion_of(DenseSystem(covariance, design.columns, design.values))
-        by_task = np.bincount(task, weights=cotangent.diagonal() * noise, minlength=tasks)
-        # The noise follows the kernel's own diagonal, so its slope flows back into the diagonal too.
-        on_diagonal(cotangent)[:] += (by_task / totals)[task]
-        weights = twice_above(cotangent)
-        by_part = variances if self._parts is None else variances * (self._parts @ weights.reshape(-1))
-        return value, [*self._gram.pull(weights), by_task, by_part], scale
-
-    def _criterion_of(self, system: DenseSystem) -> tuple[float, Float[np.ndarray, "N N"], float]:
+            covariance += (self._variances @ self._parts).reshape(covariance.shape)
+        self._totals = np.bincount(task, weights=covariance.diagonal(), minlength=design.tasks)
+        self._noise = (np.exp(log_noise) * self._totals / design.counts)[task] * design.noise_weight
+        on_diagonal(covariance)[:] += self._noise
+        self._system = DenseSystem(covariance, design.columns, design.values)
         if self._criterion == "loo":
-            return system.leave_one_out_likelihood(), system.leave_one_out_cotangent(), 1.0
-        scale = system.best_scale if self._scaled else 1.0
-        return system.restricted_likelihood(scale), system.restricted_likelihood_cotangent(scale), scale
+            return self._system.leave_one_out_likelihood(), self.gradient, 1.0
+        self._scale = self._system.best_scale if self._scaled else 1.0
+        return self._system.restricted_likelihood(self._scale), self.gradient, self._scale
+
+    @without_warnings()
+    def gradient(self) -> list[np.ndarray]:
+        """The gradient's leaves at the model that was evaluated last, once."""
+        task, system = self._design.side.task, self._system
+        reml = self._criterion == "reml"
+        cotangent = system.restricted_likelihood_cotangent(self._scale) if reml else system.leave_one_out_cotangent()
+        by_task = np.bincount(task, weights=cotangent.diagonal() * self._noise, minlength=self._design.tasks)
+        # The noise follows the kernel's own diagonal, so its slope flows back into the diagonal too.
+        on_diagonal(cotangent)[:] += (by_task / self._totals)[task]
+        weights = twice_above(cotangent)
+        by_part = self._variances if self._parts is None else self._variances * (self._parts @ weights.reshape(-1))
+        return [*self._gram.pull(weights), by_task, by_part]
 
 
 def _noise(model: Model, design: Design, diagonal: Float[np.ndarray, " N"]) -> Float[np.ndarray, " N"]:

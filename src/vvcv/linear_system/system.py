@@ -44,8 +44,13 @@ class System(ABC):
         weights = target - whitened @ coefficients
         self.coefficients = coefficients if values.ndim == 2 else coefficients[:, 0]
         self.weights = weights if values.ndim == 2 else weights[:, 0]
-        self._reducer = dtrtrs(self._normal, whitened.T, lower=1)[0].T
+        self._whitened = whitened
         self._log_determinant = log_determinant
+
+    @cached_property
+    def _reducer(self) -> Float[np.ndarray, "N q"]:
+        """What is taken from W^-1 to make P, times its transpose: W^-1 A times the root of cov beta."""
+        return dtrtrs(self._normal, self._whitened.T, lower=1)[0].T
 
     @cached_property
     def covariance(self) -> Float[np.ndarray, "q q"]:

@@ -58,23 +58,11 @@ def side_by_side(calls: Sequence[Callable[[], R]]) -> list[Outcome[R]]:
     >>> [outcome.result() for outcome in side_by_side([lambda: 1, lambda: 2])]
     [1, 2]
     """
-    outcomes: list[Outcome[R] | None] = [None] * len(calls)
-    waiting, helpers = deque(enumerate(calls)), deque[threading.Thread]()
-
-    @like_the_caller
-    def work() -> None:
-        with suppress(IndexError):  # nothing is waiting any more
-            while True:
-                mine, call = waiting.popleft()
-                helpers.extend(_helpers(len(waiting), work))
-                outcomes[mine] = Outcome(call)
-
-    with one_thread() if len(calls) > 1 and cores() > 1 else nullcontext():
-        work()
-        with _IDLE.waiting():
-            while helpers:
-                helpers.popleft().join()
-    return [outcome for outcome in outcomes if outcome is not None]
+    queue = _Queue(calls)
+    with one_thread() if len(calls) > 1 and cores() > 1 else nullcontext(), _IDLE.known(queue):
+        queue.work()
+        queue.wait()
+    return [outcome for outcome in queue.outcomes if outcome is not None]
 
 
 def worth_a_thread(rows: int) -> bool:
@@ -131,26 +119,51 @@ def take_control() -> None:
         openblas.clear_controlling_thread(force=True)
 
 
-def _helpers(most: int, work: Callable[[], None]) -> list[threading.Thread]:
-    """Threads at work beside this one, with its context variables, each on a core that was idle until it is done."""
+class _Queue(Generic[R]):
+    """Calls that wait for a thread, and the outcomes of those that had one."""
 
-    def help_out() -> None:
+    def __init__(self, calls: Sequence[Callable[[], R]]) -> None:
+        self.outcomes: list[Outcome[R] | None] = [None] * len(calls)
+        self._waiting, self._helpers = deque(enumerate(calls)), list[threading.Thread]()
+        self._lock, self._context, self._closed = threading.Lock(), copy_context(), False
+        self.work = like_the_caller(self._work)
+
+    def hire(self) -> None:
+        """Put threads to work on what waits, each on a core that was idle, with the context variables of who asked."""
+        with self._lock:
+            for _ in range(0 if self._closed else _IDLE.take(len(self._waiting))):
+                helper = threading.Thread(target=self._context.copy().run, args=(self._help,))
+                helper.start()
+                self._helpers.append(helper)
+
+    def wait(self) -> None:
+        """Until the helpers are done, if any are left; the caller's own core is idle meanwhile."""
+        with self._lock:
+            self._closed = True
+        if any(helper.is_alive() for helper in self._helpers):
+            with _IDLE.waiting():
+                for helper in self._helpers:
+                    helper.join()
+
+    def _work(self) -> None:
+        with suppress(IndexError):  # nothing is waiting any more
+            while True:
+                mine, call = self._waiting.popleft()
+                self.hire()
+                self.outcomes[mine] = Outcome(call)
+
+    def _help(self) -> None:
         try:
-            work()
+            self.work()
         finally:
-            _IDLE.give_back()
-
-    helpers = [threading.Thread(target=copy_context().run, args=(help_out,)) for _ in range(_IDLE.take(most))]
-    for helper in helpers:
-        helper.start()
-    return helpers
+            _IDLE.give_back(wanted=self._closed)  # by who waits here
 
 
 class _IdleCores:
-    """Cores that no thread of this process works on, the caller's own not counted."""
+    """Cores that no thread of this process works on, the caller's own not counted, and who could use them."""
 
     def __init__(self) -> None:
-        self._busy, self._lock = 0, threading.Lock()
+        self._busy, self._lock, self._queues = 0, threading.Lock(), list[_Queue]()
 
     def take(self, most: int) -> int:
         with self._lock:
@@ -158,9 +171,24 @@ class _IdleCores:
             self._busy += taken
             return taken
 
-    def give_back(self) -> None:
+    def give_back(self, wanted: bool = False) -> None:
+        """A core is idle: if it is not wanted back, it goes to whoever has calls waiting, the first who asked first."""
         with self._lock:
             self._busy -= 1
+            queues = () if wanted else tuple(self._queues)
+        for queue in queues:
+            queue.hire()
+
+    @contextmanager
+    def known(self, queue: _Queue) -> Iterator[None]:
+        """A block in which a queue is heard of by cores that become idle."""
+        with self._lock:
+            self._queues.append(queue)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._queues.remove(queue)
 
     @contextmanager
     def waiting(self) -> Iterator[None]:

@@ -6,8 +6,10 @@ The features of all monomials up to a total degree span the same space in any af
 
 from __future__ import annotations
 
+from functools import lru_cache, reduce
 from itertools import combinations_with_replacement
 from math import comb
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -43,20 +45,25 @@ def polynomial_features(
     >>> polynomial_features(np.array([[2.0]]), np.array([[-2.0]]), 2)
     array([[-2., -6.]])
     """
-    n, d = points.shape
-    powers = points[None] ** np.arange(degree + 1)[:, None, None]  # (degree + 1, n, d)
-    columns = np.empty((n, count_features(d, degree)))
-    for column, alpha in enumerate(exponents(d, degree)):
-        columns[:, column] = _image(powers, scores, alpha)
-    return columns
+    d, order = points.shape[1], np.arange(degree + 1)[:, None, None]
+    powers = np.ascontiguousarray(points.T) ** order  # (degree + 1, d, n)
+    # Of a power of one axis alone: k (k - 1) x^(k - 2) + k x^(k - 1) s.
+    images = order * (order - 1) * powers[np.maximum(order[:, 0, 0] - 2, 0)]
+    images += order * powers[np.maximum(order[:, 0, 0] - 1, 0)] * scores.T
+    columns = [_image(powers, images, monomial) for monomial in _monomials(d, degree)]
+    return np.array(columns).reshape(len(columns), len(points)).T.copy()
 
 
-def _image(powers: np.ndarray, scores: np.ndarray, alpha: np.ndarray) -> np.ndarray:
-    active = np.flatnonzero(alpha)
-    total = np.zeros(scores.shape[0])
-    for r in active:
-        rest = np.prod([powers[alpha[j], :, j] for j in active if j != r], axis=0)
-        slope = alpha[r] * powers[alpha[r] - 1, :, r]
-        curvature = alpha[r] * (alpha[r] - 1) * powers[max(alpha[r] - 2, 0), :, r]
-        total += rest * (curvature + slope * scores[:, r])
+@lru_cache(maxsize=8)
+def _monomials(dimension: int, degree: int) -> list[list[tuple[int, int]]]:
+    """The power and the axis of every factor of each monomial."""
+    return [[(int(alpha[j]), int(j)) for j in np.flatnonzero(alpha)] for alpha in exponents(dimension, degree)]
+
+
+def _image(powers: np.ndarray, images: np.ndarray, factors: list[tuple[int, int]]) -> np.ndarray:
+    """By the product rule: axes of which one at a time is differentiated."""
+    total: Any = 0.0
+    for r in range(len(factors)):
+        others = [powers[factor] for factor in factors[:r] + factors[r + 1 :]]
+        total = total + reduce(np.multiply, others, 1.0) * images[factors[r]]
     return total

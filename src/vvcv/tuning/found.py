@@ -6,16 +6,17 @@ from dataclasses import dataclass
 
 from ..data import CoordinateSystem
 from ..kernels import Kernel
+from ..linear_system.mean_errors import Judgement
 from ..linear_system.model import Model
 from .tune import Tuned
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Found:
     """A tuned model, where it was found, how its parameters are tied, and its merit (less is better).
 
     `credit` is what a model may lag behind by in the merit of each task and still be preferred, for reasons that
-    values left out cannot tell.
+    values left out cannot tell. `judgement` is what the merit was told from, and of which model.
     """
 
     tuned: Tuned
@@ -24,8 +25,15 @@ class Found:
     family: str | Kernel
     level: int
     credit: float = 0.0
+    judgement: tuple[Model, Judgement] | None = None
 
     @property
     def model(self) -> Model:
         """The model itself."""
         return self.tuned.model
+
+    def judged_on(self, rows: int) -> Judgement | None:
+        """How the model was judged, if it was, and on so many rows."""
+        model, judgement = self.judgement or (None, None)
+        known = judgement is not None and model is self.model and len(judgement.errors.residual) == rows
+        return judgement if known else None

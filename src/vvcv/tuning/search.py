@@ -8,10 +8,10 @@ restricted likelihood chooses the parameters; between models their merit decides
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from scipy.linalg import LinAlgError
 
 from ..kernels import Kernel
 from ..linear_system.design import Design
-from ..linear_system.mean_errors import Errors
+from ..linear_system.mean_errors import Judgement
 from ..linear_system.model import Criterion, Evaluation, Model, solve
 from ..runtime.threads import cores, one_thread, side_by_side, worth_a_thread
 from .attempts import those_that_work
@@ -27,16 +27,10 @@ from .descent import Memory
 from .followed import worth_following
 from .found import Found
 from .interrupt import stop_requested
-from .parameters import Parameters, noise_floor
+from .levels import LEVELS, richest_level, rows_for_each_axis
+from .parameters import noise_floor
 from .starts import CANDIDATES, change_family, with_parts, without_noise
 from .tune import Tuned, affordable, tune_leaves
-
-#: Ties of the levels: all dimensions alike, each with its own weight, each with its own weight and lengthscale.
-LEVELS: tuple[frozenset[str], ...] = (
-    frozenset({"log_lengthscale", "log_axes"}),
-    frozenset({"log_lengthscale"}),
-    frozenset(),
-)
 
 #: Starting lengthscales, in units of the typical distance sqrt(d) of two points, each with its noise: a smooth function
 #: without, a wiggly one with. (From hardly any noise no gradient leads to a noisy optimum.)
@@ -60,10 +54,10 @@ RACE, FAMILY_RACE, PARTS_RACE, ROWS_RACE = (40, 40), (15, 20), (20, 30), (14, 7)
 #: Lag in the merit of each task with which a model is dropped: it would have 3 % of the best one's weight, exp(-3.5).
 FAR_BEHIND = 0.7
 
+_merit = attrgetter("merit")
 Start = Callable[[str | Kernel, Design, float, float], Model]
-
 #: First looks at some designs, not yet taken.
-Looks = Callable[[Mapping[Any, Design]], Iterable[Callable[[], "Found"]]]
+Looks = Callable[[Mapping[Any, Design]], Iterator[Callable[[], "Found"]]]
 
 
 def search(
@@ -79,7 +73,8 @@ def search(
     cannot be factorised is left out; only if nothing can, that is an error. Neighbours are what was found for another
     task: where they suit this one as well, they are tuned to it, and nothing else is looked for.
     """
-    coarse = {system: design.thinned(_coarse_rows(design)) for system, design in designs.items()}
+    rows = max(COARSE_ROWS, *(rows_for_each_axis(design, MORE_ROWS) for design in designs.values()))
+    coarse = {system: design.thinned(rows) for system, design in designs.items()}
     with one_thread():
         looks = partial(_looks, start=start, family=families[0], criterion=criterion)
         nearby = _from_neighbours(coarse, neighbours, looks, criterion)
@@ -109,15 +104,17 @@ def _from_neighbours(
     look can see, clearly worse than the other task.
     """
     attempts = [
-        partial(refit, near, design, near.model, criterion, level=min(near.level, _richest_level(near.model, design)))
+        partial(refit, near, design, near.model, criterion, level=min(near.level, richest_level(near.model, design)))
         for near in neighbours
         if (design := coarse.get(near.system)) is not None
     ]
-    found = [] if stop_requested() else those_that_work(attempts, False, _at_once(coarse))
+    if not attempts or stop_requested():
+        return None
+    near_and_look = (partial(those_that_work, of, False, _at_once(coarse)) for of in (attempts, [next(looks(coarse))]))
+    found, look, *_ = [*those_that_work(near_and_look, at_once=_at_once(coarse)), []]
     alone = [f for f in found if not f.model.log_parts.size]
     if not alone:
         return None
-    look = those_that_work([next(iter(looks(coarse)))], required=False)
     best, several_axes = min(found, key=_merit), found[0].model.kernel.log_axes.size > 1
     rivals = [best, *look, *(neighbours if several_axes else [])]
     if best.merit > min(map(_merit, rivals)) + FAR_BEHIND:
@@ -177,19 +174,18 @@ def refit(
     max_evaluations: int = FROM_NEIGHBOUR,
     family: str | Kernel | None = None,
     level: int | None = None,
-    goes_on: bool = False,
+    memory: Memory | None = None,
 ) -> Found:
     """Tune `start` on a design, tied as another model was or at another level, and judge it.
 
-    A search that `goes_on` where that model's ended, for the same values, remembers their curvature. (That of other
+    A search that goes on where another ended, for the same values, has its memory of their curvature. (That of other
     values, fewer or of another task, leads astray.)
     """
     level = found.level if level is None else level
-    known = found.tuned.memory if goes_on else None
     try:
-        tuned = _tuned(design, start, criterion, level, max_evaluations, known)
+        tuned = _tuned(design, start, criterion, level, max_evaluations, memory)
     except LinAlgError:  # a neighbour's noise may be too little here
-        tuned = _tuned(design, without_noise(start), criterion, level, max_evaluations)
+        tuned = _tuned(design, without_noise(start), criterion, level, max_evaluations, memory)
     return judged(replace(found, tuned=tuned, family=family or found.family, level=level), design)
 
 
@@ -197,9 +193,14 @@ def refit_from_few_rows(
     found: Found, design: Design, start: Model, criterion: Criterion, max_evaluations: int
 ) -> Found:
     """The same, most evaluations on few rows and the last on all, where they are clearly more."""
-    few = design.thinned(COARSE_ROWS) if 2 * design.size > 3 * COARSE_ROWS else design
+    few = few_rows(design)
     first = refit(found, few, start, criterion, max_evaluations)
-    return first if few.size == design.size else refit(first, design, first.model, criterion, ROWS_RACE[1])
+    return first if few is design else refit(first, design, first.model, criterion, ROWS_RACE[1])
+
+
+def few_rows(design: Design) -> Design:
+    """The rows of most evaluations: all, or few where all are clearly more."""
+    return design.thinned(COARSE_ROWS) if 2 * design.size > 3 * COARSE_ROWS else design
 
 
 def race(
@@ -215,29 +216,31 @@ def race(
     None where none works and none is required.
     """
     first, more = evaluations
-    found = those_that_work([partial(a, max_evaluations=first) for a in attempts], required, _at_once(designs))
+    starts = [partial(a, max_evaluations=first, memory=Memory()) for a in attempts]
+    found = those_that_work(starts, required, _at_once(designs))
     if not found:
         return []
     best = min(found, key=_merit)
     if stop_requested() or best not in _not_far_behind([best, *rivals], designs):
         return [best]
-    further = partial(refit, best, designs[best.system], best.model, criterion, more, goes_on=True)
+    further = partial(refit, best, designs[best.system], best.model, criterion, more, memory=best.tuned.memory)
     return [min([best, *those_that_work([further], required=False)], key=_merit)]
 
 
 def judged(found: Found, design: Design) -> Found:
     """The same with its merit: the sum over tasks of those of the answers, so that relative gains count alike."""
     try:
-        total = float(np.sum(Errors.of(solve(found.model, design), design, found.tuned.free).merit))
+        judgement = Judgement.of(solve(found.model, design), design, found.tuned.free)
     except LinAlgError:
-        total = np.inf
-    return replace(found, merit=total if np.isfinite(total) else np.inf)
+        return replace(found, merit=np.inf)
+    total = float(np.sum(judgement.errors.merit))
+    return replace(found, merit=total if np.isfinite(total) else np.inf, judgement=(found.model, judgement))
 
 
 def _richer(designs: Mapping[Any, Design], looks: list[Found], criterion: Criterion) -> Found:
     """The best of the looks, or of the first ones with a weight and lengthscale for each axis, as values allow."""
     first = looks[0]
-    level = _richest_level(first.model, designs[first.system])
+    level = richest_level(first.model, designs[first.system])
     if first.model.kernel.log_axes.size == 1 or level == 0:
         return refit(first, designs[first.system], first.model, criterion)
     followed = worth_following(looks, designs)
@@ -256,7 +259,7 @@ def _with_parts(designs: Mapping[Any, Design], looks: list[Found], best: Found, 
     return race([beside, *longer], PARTS_RACE, designs, criterion, required=False)
 
 
-def _looks(designs: Mapping[Any, Design], start: Start, family: str | Kernel, criterion: Criterion) -> Iterable:
+def _looks(designs: Mapping[Any, Design], start: Start, family: str | Kernel, criterion: Criterion) -> Iterator:
     """First looks with all dimensions alike: without polynomial parts in every system, with them in the last one."""
     for system, design in designs.items():
         scale = np.sqrt(design.side.points.shape[1])
@@ -269,35 +272,17 @@ def _looks(designs: Mapping[Any, Design], start: Start, family: str | Kernel, cr
 
 
 def _look(system: Any, design: Design, model: Model, family: str | Kernel, criterion: Criterion) -> Found:
-    tuned = _tuned(design, model, criterion, 0, FIRST_LOOK)
-    return judged(Found(tuned, np.inf, system, family, 0), design)
-
-
-def _richest_level(model: Model, design: Design) -> int:
-    """The last level with at least four values for every three parameters."""
-    levels = [k for k, tied in enumerate(LEVELS) if 4 * Parameters(model, tied).count <= 3 * design.values.size]
-    return max(levels, default=0)
+    return judged(Found(_tuned(design, model, criterion, 0, FIRST_LOOK), np.inf, system, family, 0), design)
 
 
 def _tuned(
     design: Design, start: Model, criterion: Criterion, level: int, max_evaluations: int, memory: Memory | None = None
 ) -> Tuned:
-    evaluation = Evaluation(start, design, criterion, scaled=True)
-    several = design.values.ndim == 2
+    evaluation, several = Evaluation(start, design, criterion, scaled=True), design.values.ndim == 2
     most = affordable(max_evaluations, design.size, several)
     return tune_leaves(evaluation, start, LEVELS[level], most, noise_floor(design.size), memory, carefully=several)
-
-
-def _coarse_rows(design: Design) -> int:
-    """Rows on which models are tuned: a few more where that gives every axis its own weight and lengthscale."""
-    needed = math.ceil(4 / 3 * 2 * (design.side.points.shape[1] + 1))
-    return needed if COARSE_ROWS < needed <= MORE_ROWS and design.values.ndim == 1 else COARSE_ROWS
 
 
 def _at_once(designs: Mapping[Any, Design]) -> bool:
     """Whether searches on these rows go side by side."""
     return worth_a_thread(next(iter(designs.values())).size)
-
-
-def _merit(found: Found) -> float:
-    return found.merit

@@ -33,7 +33,7 @@ COUNTED_ROWS, SHORTEST, LONGEST = 100, 0.6, 3.0
 SHORTEST_OF_SEVERAL = 0.8
 
 Objective = Callable[[Model], tuple[float, Model]]
-OfLeaves = Callable[[list[np.ndarray]], tuple[float, list[np.ndarray], float]]
+OfLeaves = Callable[[list[np.ndarray]], tuple[float, Callable[[], list[np.ndarray]], float]]
 
 
 class Tuned(NamedTuple):
@@ -55,9 +55,9 @@ def tune(
     """Minimise `objective(model) -> (value, gradient)` over the free parameters of `start`."""
     structure = jax.tree.structure(start)
 
-    def of_leaves(leaves: list[np.ndarray]) -> tuple[float, list[np.ndarray], float]:
+    def of_leaves(leaves: list[np.ndarray]) -> tuple[float, Callable[[], list[np.ndarray]], float]:
         value, gradient = objective(jax.tree.unflatten(structure, leaves))
-        return value, jax.tree.leaves(gradient), 1.0
+        return value, partial(jax.tree.leaves, gradient), 1.0
 
     return tune_leaves(of_leaves, start, tied, max_evaluations, noise_floor)
 
@@ -73,30 +73,28 @@ def tune_leaves(
 ) -> Tuned:
     """The same for an objective of a model's leaves, such as `Evaluation`, which spares making models of them.
 
-    It also says by what the model is to be multiplied. The memory of a search that ended at the start helps this one.
+    It gives the gradient when asked for it, before the next evaluation, and says by what the model is to be multiplied.
+    The memory of a search that ended at the start helps this one, which adds to it.
     """
     parameters = Parameters(start, tied, noise_floor)
-    known = memory is not None and memory.size == parameters.count
-    memory = memory.copy() if memory and known else Memory(parameters.count)
     best = _Best()
 
-    def value_and_gradient(free: np.ndarray) -> tuple[float, np.ndarray]:
+    def value_and_slope(free: np.ndarray) -> tuple[float, Callable[[], np.ndarray]]:
         if stop_requested() and best.free is not None:
             raise _StoppedError
         tick()
         try:
             value, gradient, factor = objective(parameters.leaves(free))
         except LinAlgError:
-            return INFEASIBLE, np.zeros_like(free)
-        slope = parameters.slope(gradient)
-        if not (np.isfinite(value) and np.isfinite(slope).all()):
-            return INFEASIBLE, np.zeros_like(free)
+            value = np.nan
+        if not np.isfinite(value):
+            return INFEASIBLE, partial(np.zeros_like, free)
         best.offer(value, free, factor)
-        return value, slope
+        return value, lambda: _finite(parameters.slope(gradient()))
 
     with suppress(_StoppedError):
         descend = minimise_carefully if carefully else partial(minimise, memory=memory)
-        descend(value_and_gradient, parameters.free(start), parameters.bounds, max_evaluations, GAIN)
+        descend(value_and_slope, parameters.free(start), parameters.bounds, max_evaluations, GAIN)
     if best.free is None:
         raise LinAlgError("The covariance could not be factorised anywhere near the starting values.")
     return Tuned(parameters.multiplied(best.free, best.factor), best.value, parameters.count, memory)
@@ -110,6 +108,11 @@ def affordable(evaluations: int, rows: int, several: bool = False) -> int:
     """
     least = SHORTEST_OF_SEVERAL if several else SHORTEST
     return round(evaluations * min(max(COUNTED_ROWS / rows, least), LONGEST))
+
+
+def _finite(slope: np.ndarray) -> np.ndarray:
+    """A slope that is no number leads nowhere: a search ends there."""
+    return slope if np.isfinite(slope).all() else np.zeros_like(slope)
 
 
 class _StoppedError(Exception):
