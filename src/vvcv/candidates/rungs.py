@@ -14,7 +14,6 @@ from ..runtime.once import cached_property
 from ..runtime.threads import side_by_side, worth_a_thread
 from ..stein import count_features
 from ..tuning.attempts import those_that_work
-from ..tuning.search import FAR_BEHIND
 from .alike import all_alike
 from .columns import semi_exact
 from .fits import KernelFit
@@ -24,6 +23,10 @@ from .one_function import OneFunctionFit, as_one_function
 #: Fewest distinct points with which the parameters of a kernel can be chosen: a variance, a lengthscale and a noise are
 #: three.
 FEWEST_POINTS = 4
+
+#: Lag in the merit of each task alone with which columns of a degree are not tried for all together. (At .7, a synthetic
+#: pair in sixteen is off ten times as far; at 1.4 none, and the borehole takes as long.)
+HOPELESS = 1.4
 
 Fits = dict[int, list[KernelFit]]
 AnyFits = Mapping[int, Sequence[KernelFit | OneFunctionFit]]
@@ -145,7 +148,7 @@ class KernelFits:
             for degree, each in own.items()
             if all(each.values())
         }
-        most = min(merits.values(), default=np.inf) + FAR_BEHIND * len(members)
+        most = min(merits.values(), default=np.inf) + HOPELESS * len(members)
         attempts = {
             degree: partial(from_own, self.prepared, each, self.options)
             for degree, each in own.items()
