@@ -24,8 +24,8 @@ from .one_function import OneFunctionFit, as_one_function
 #: three.
 FEWEST_POINTS = 4
 
-#: Lag in the merit of each task alone with which columns of a degree are not tried for all together. (At .7, a synthetic
-#: pair in sixteen is off ten times as far; at 1.4 none, and the borehole takes as long.)
+#: Lag in the merit of each task alone with which columns of a degree are not tried for all together. (At .7, one
+#: synthetic pair of sixteen is off ten times as far; at 1.4 none, and the borehole takes as long.)
 HOPELESS = 1.4
 
 Fits = dict[int, list[KernelFit]]
