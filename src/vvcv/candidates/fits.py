@@ -170,6 +170,11 @@ class KernelFit:
         return self._scale * self._errors.usual
 
     @property
+    def hidden(self) -> float:
+        """By what errors are larger than values say that parameters were tuned on."""
+        return self._errors.hidden
+
+    @property
     def _errors(self) -> Errors:
         return self.solution.judgement.errors
 

@@ -113,6 +113,11 @@ class OneFunctionFit:
         return np.nan
 
     @property
+    def hidden(self) -> float:
+        """By what errors are larger than values say that parameters were tuned on."""
+        return self.fit.hidden
+
+    @property
     def left_out_error(self) -> Float[np.ndarray, " m"]:
         """How large residuals of a member's left-out values are, as all of the one fit say."""
         return self._scale * np.abs([line.factor for line in self.lines]) * self.fit.usual_left_out[0]

@@ -267,19 +267,25 @@ class Ladder:
             surprise=fit.surprise if self.prepared.apart else np.nan,
         )
         usual = float(fit.left_out_error[member])
-        return self._with_witness(answer, task, fit.left_out(member), fit.move(member), usual)
+        return self._with_witness(answer, task, fit.left_out(member), fit.move(member), usual, fit.hidden)
 
     def _plain_error(self, task: int) -> float:
         """About what a plain average of the distinct rows is off by; rows that are given twice say nothing new."""
         return float(self.prepared.scale[task] / np.sqrt(len(self.prepared.distinct[task].values)))
 
     def _with_witness(
-        self, answer: Answer, task: int, left_out: Float[np.ndarray, " n"], move: Float[np.ndarray, " n"], usual: float
+        self,
+        answer: Answer,
+        task: int,
+        left_out: Float[np.ndarray, " n"],
+        move: Float[np.ndarray, " n"],
+        usual: float,
+        hidden: float = 1.0,
     ) -> list[Answer]:
         """A fit's answer, and that of its witness.
 
         With value i left out the mean is that of all less `move_i`, and value i is off its prediction by `left_out_i`,
-        as all left-out values usually are by `usual`.
+        as all usually are by `usual`; of a witness, parameters tuned on them make that `hidden` times as large.
         """
         rows, multiplicity = self.prepared.tasks[task], self.prepared.distinct[task].multiplicity
         rounding = ROUNDING * float(np.abs(self.prepared.shift[task]) + self.prepared.scale[task])
@@ -288,10 +294,10 @@ class Ladder:
         residuals = self._in_order(task, left_out * multiplicity)
         # What repeated rows of a chain are worth its autocorrelation tells; others that repeat say nothing new.
         size = effective_size(residuals, rows.chains) if rows.chains else float(len(left_out))
-        error = float(np.std(residuals) / np.sqrt(size))
+        error = hidden * float(np.std(residuals) / np.sqrt(size))
         mean = answer.mean + float(np.average(left_out - move, weights=multiplicity))
         centred = (residuals - np.mean(residuals)) / residuals.size
-        left = Witness(mean, error, size, skewness(residuals), usual, centred)
+        left = Witness(mean, error, size, skewness(residuals), hidden * usual, centred)
         return with_witness(answer, left)
 
     def _in_order(self, task: int, numbers: Float[np.ndarray, " n"]) -> Float[np.ndarray, " N"]:

@@ -44,6 +44,7 @@ class Errors:
     left_out: Float[np.ndarray, " T"]
     jackknife: Float[np.ndarray, " T"]
     usual: Float[np.ndarray, " T"]
+    hidden: float
     residual: Float[np.ndarray, " N *m"]
     move: Float[np.ndarray, "T N"]
 
@@ -54,7 +55,7 @@ class Errors:
         shared = residual.ndim == 2
         model = np.diag(system.covariance)[: 1 if shared else design.tasks]
         move = system.influence[0] * residual.T if shared else system.influence[: design.tasks] * residual
-        hidden = np.exp(tuned / design.values.size)
+        hidden = float(np.exp(tuned / design.values.size))
         z, left_out = (np.sqrt(design.task_means(squares)) for squares in (residual**2 / variance, residual**2))
         expected, most = z * np.sqrt(design.task_means(variance)), z * np.exp(design.task_means(np.log(variance)) / 2)
         return cls(
@@ -63,6 +64,7 @@ class Errors:
             left_out=left_out,
             jackknife=hidden * np.sqrt(np.sum(_together(move, design.folds) ** 2, axis=1)),
             usual=np.sqrt(np.maximum(left_out, expected) * most),
+            hidden=hidden,
             residual=residual,
             move=move,
         )
