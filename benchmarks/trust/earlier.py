@@ -117,7 +117,8 @@ def compare(folder: Path, before: str, after: str) -> dict:
             "seconds over earlier": new["seconds"] / old["seconds"],
             **{f"{key}, {name}": each[key] for name, each in ((before, old), (after, new)) for key in KEPT},
         }
-    return {"rows": rows, "failed": failed, "together": _together(rows)}
+    seeds = sorted({seed for _, seed in both})
+    return {"seeds": [seeds[0], seeds[-1]], "rows": rows, "failed": failed, "together": _together(rows)}
 
 
 KEPT = ("over plain", "coverage", "interval score")

@@ -1,23 +1,21 @@
 """Are error bars honest and no wider than they need be? Smooth problems: coverage, sharpness, interval score.
 
-    python benchmarks/trust/sharpness.py [--baseline FILE] [--replications 50] [--jobs 2] [--out FILE]
+    python benchmarks/trust/sharpness.py [--replications 50] [--jobs 2] [--out FILE]
 
     interval score = (u - l) + 2 / .05 (distance of the exact mean from [l, u]), of the 95 % interval [l, u]
 
 in units of the plain average's root mean square error (Gneiting and Raftery 2007, section 6.2). The five smooth
 problems of `problems.py`, ten new ones, and the demo (the borehole's dear mean from 20 runs of each model, by "vv").
-`--baseline` is a file that an earlier version wrote on the same seeds: scores are then given relative to it.
+Scores relative to those of an earlier version: `earlier.py`.
 
-Bars: pooled coverage 93 to 97.5 %, median over problems of standard error over RMSE .8 to 2, mean of the scores
-relative to the baseline's at most .7, the demo's standard error within a factor 4 of its error.
+Bars: pooled coverage 93 to 97.5 %, median over problems of standard error over RMSE .8 to 2, the demo's standard error
+within a factor 4 of its error.
 Tuned on seeds from 20000, reported from 50000.
 """
 
 from __future__ import annotations
 
 import functools
-import json
-from pathlib import Path
 
 import numpy as np
 from distributions import Banana, Gaussian, Logistic, Modes
@@ -36,14 +34,12 @@ COLUMNS = (
     Column("bar / RMSE", "bar over error", "{:.2f}"),
     Column("RMSE / plain", "over plain"),
     Column("interval score", "interval score", "{:.3g}"),
-    Column("over baseline", "score over baseline", "{:.2f}"),
     Column("largest z", "largest z", "{:.1f}"),
     Column("s", "seconds", "{:.1f}"),
 )
 POOLED = (
     Column("pooled coverage", "coverage", "{:.1%}", 0.93, 0.975),
     Column("median bar / RMSE", "bar over error", "{:.2f}", 0.8, 2.0),
-    Column("mean score over baseline", "score over baseline", "{:.2f}", high=0.7),
     Column("demo's bar / RMSE", "demo", "{:.2f}", 0.25, 4.0),
 )
 
@@ -103,26 +99,19 @@ def pooled(rows: dict[str, dict]) -> dict:
     """Over problems: each counts once."""
     demo = rows.get("demo")
     smooth = [row for name, row in rows.items() if name != "demo"]
-    relative = [row["score over baseline"] for row in smooth if "score over baseline" in row]
     return {
         "coverage": float(np.mean([row["coverage"] for row in smooth])) if smooth else None,
         "bar over error": float(np.median([row["bar over error"] for row in smooth])) if smooth else None,
-        "score over baseline": float(np.mean(relative)) if relative else None,
         "demo": demo["bar over error"] if demo else None,
     }
 
 
 def main() -> None:
     """Run, print and record."""
-    parser = options(__doc__)
-    parser.add_argument("--baseline", type=Path, default=None)
-    given = parser.parse_args()
+    given = options(__doc__).parse_args()
     names = chosen(cases(), given.cases)
     lines = collect(replicate, names, given)
     rows = summarised(lines, names, given.methods[:1]) | summarised(lines, ["demo"], ["vv"])
-    before = json.loads(given.baseline.read_text())["rows"] if given.baseline else {}
-    for name in rows.keys() & before.keys():
-        rows[name]["score over baseline"] = rows[name]["interval score"] / before[name]["interval score"]
     show("sharpness", rows, COLUMNS)
     show("all smooth problems", {"together": pooled(rows)}, POOLED)
     record(given, rows=rows, together=pooled(rows))
