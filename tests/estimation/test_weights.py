@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from vvcv.data import Task
 from vvcv.estimation.weights import (
     EVIDENCE,
     GOOD_ENOUGH,
@@ -133,11 +134,40 @@ def test_a_fit_pays_for_another_of_the_same_tasks_under_which_values_are_likelie
     np.testing.assert_allclose(paid, [0.0, 0.0, EVIDENCE * 4.0, 0.0, 0.0])
 
 
+ONCE = np.ones(100)
+
+
+def values_with_mean(mean: float, seed: int = 0) -> Task:
+    """100 independent values with this mean and a standard error of .1."""
+    z = np.random.default_rng(seed).normal(size=100)
+    values = mean + (z - z.mean()) / z.std()
+    return Task(values, -values, values)
+
+
 def test_an_answer_that_the_plain_average_rules_out_pays_for_it_and_one_that_it_doubts_does_not():
-    plain = answer(0.0, 0.1, 0.0, freedom=99.0)
-    near, far, further = (answer(mean, 0.001, -3.0) for mean in (0.35, 0.7, -2.0))
-    merits = [after.merit for after in with_plain_average([plain, near, far, further], plain, 0.0)]
-    assert merits[:2] == [0.0, -3.0]
-    assert -2.5 < merits[2] < merits[3]
-    missed = with_plain_average([far], plain, skewness=4.0)[0]
-    assert missed.merit == -3.0, "a long tail that the sample has missed speaks for the answer"
+    near, far, further = (answer(mean, 0.001, -3.0) for mean in (0.35, 0.9, -2.0))
+    merits = [after.merit for after in with_plain_average([near, far, further], values_with_mean(0.0), ONCE)]
+    assert merits[0] == -3.0
+    assert -2.5 < merits[1] < merits[2]
+
+
+def test_a_long_tail_that_the_sample_has_missed_speaks_for_an_answer():
+    values = np.random.default_rng(1).exponential(size=100) ** 2
+    task, mean, error = Task(values, -values, values), values.mean(), values.std() / 10
+    above, below = with_plain_average([answer(mean + k * error, 0.001, -3.0) for k in (6, -6)], task, ONCE)
+    assert above.merit < below.merit and below.merit > -2
+
+
+def test_a_chain_that_nobody_has_said_is_one_rules_nothing_out():
+    steps = np.random.default_rng(2).normal(size=500)
+    x = [steps[0]]
+    for step in steps[1:]:
+        x.append(0.99 * x[-1] + np.sqrt(1 - 0.99**2) * step)
+    task = Task(np.array(x), -np.array(x), np.array(x))
+    assert abs(np.mean(x)) > 10 * np.std(x) / np.sqrt(500)
+    assert with_plain_average([answer(0.0, 0.001, -3.0)], task, np.ones(500))[0].merit == -3.0
+
+
+def test_rows_given_again_and_again_are_no_surer():
+    task, far = values_with_mean(0.0), answer(0.9, 0.001, -3.0)
+    assert with_plain_average([far], task, np.full(10, 10.0))[0].merit == -3.0

@@ -173,7 +173,7 @@ class Ladder:
 
     def _priced(self, task: int, answers: Sequence[Answer]) -> list[Answer]:
         """The answers with what they pay for what others know better."""
-        return with_plain_average(with_evidence(answers), self.plain[task], skewness(self.tasks[task].values))
+        return with_plain_average(with_evidence(answers), self.tasks[task], self.prepared.distinct[task].multiplicity)
 
     def _refusal(self, method: str, task: int) -> str:
         name, n = self.prepared.tasks.names[task], len(self.prepared.distinct[task].values)

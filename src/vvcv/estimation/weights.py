@@ -22,8 +22,9 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from ..candidates.plain import average, effective_size
+from ..candidates.plain import average, effective_size, skewness
 from ..data import Task
+from ..data.chains import effective_sizes
 from ..linear_system.merit import merit_of
 
 Variate = Callable[[np.ndarray, np.ndarray], np.ndarray]
@@ -149,17 +150,23 @@ def with_evidence(answers: Sequence[Answer]) -> list[Answer]:
     ]
 
 
-def with_plain_average(answers: Sequence[Answer], plain: Answer, skewness: float) -> list[Answer]:
+def with_plain_average(answers: Sequence[Answer], task: Task, multiplicity: Float[np.ndarray, " m"]) -> list[Answer]:
     """The answers, with what their merits pay for being many errors away from the plain average, as from a witness.
 
     Where a target has several modes a fit may take the weight of each for something to be learned, and so may its own
-    witness: both predict every value and miss the mean.
+    witness: both predict every value and miss the mean. Rows may be a chain that nobody has said is one, or m different
+    ones that are given again and again, so the average is believed only as far as their order and number allow.
 
-    >>> plain = Answer("mc", 0.0, 0.1, 0.0, 50.0, np.subtract, "")
-    >>> [round(answer.merit, 1) for answer in with_plain_average([plain, replace(plain, mean=1.0)], plain, 0.0)]
-    [0.0, 5.0]
+    >>> x = np.random.default_rng(0).normal(size=(100, 1))
+    >>> task, answer = Task(x, -x, x[:, 0]), Answer("cf", 0.0, 0.01, -3.0, 99.0, np.subtract, "")
+    >>> [round(a.merit, 1) for a in with_plain_average([answer, replace(answer, mean=1.0)], task, np.ones(100))]
+    [-3.0, 2.0]
     """
-    prices = [contradiction(a.mean, plain.mean, plain.std_error, plain.freedom, skewness, UNHEARD_OF) for a in answers]
+    mean, values = float(np.mean(task.values)), task.values
+    different = float(np.sum(multiplicity) ** 2 / np.sum(multiplicity**2))
+    size = min(float(effective_sizes(values[:, None], task.chains)[0]), different)
+    error, bend = float(np.std(values)) / np.sqrt(size), skewness(values)
+    prices = [contradiction(a.mean, mean, error, max(size - 1, 1.0), bend, UNHEARD_OF) for a in answers]
     return [replace(a, merit=a.merit + price) if price else a for a, price in zip(answers, prices, strict=True)]
 
 
