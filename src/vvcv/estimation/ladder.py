@@ -27,12 +27,13 @@ from ..data.tails import Tail
 from ..linear_system.merit import merit_of
 from ..report.explanation import RUNGS
 from ..runtime.clock import limited, time_left
-from ..runtime.memory import bytes_needed, largest_system
+from ..runtime.memory import largest_system
 from ..runtime.once import cached_property
 from ..runtime.progress import announce
 from ..runtime.threads import side_by_side, worth_a_thread
 from ..tuning.attempts import those_that_work
 from .diagnosis import Diagnosis
+from .refusals import too_many_rows
 from .streamed import Streamed
 from .views import views_of
 from .weights import (
@@ -179,11 +180,7 @@ class Ladder:
         name, n = self.prepared.tasks.names[task], len(self.prepared.distinct[task].values)
         rows = self.fits.rows(method, task)
         if rows > largest_system():
-            return (
-                f"method {method!r} must factorise a matrix of {rows} rows for task {name!r}, which takes "
-                f"{bytes_needed(rows) / 1e9:.0f} GB, and time like its cube; there is room for {largest_system()} rows."
-                " Thin the sample, or use method 'inducing' or 'auto'."
-            )
+            return too_many_rows(method, name, rows, largest_system())
         if n >= FEWEST_POINTS and method in ("cf", "vv"):
             return (
                 f"method {method!r} must factorise a kernel matrix of the {n} distinct points of task {name!r}, which "

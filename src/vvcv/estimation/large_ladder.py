@@ -11,9 +11,10 @@ from jaxtyping import Float
 from ..candidates.kernel import Options
 from ..candidates.rungs import FEWEST_POINTS
 from ..data import Prepared, Task, Tasks, in_separate_groups
-from ..runtime.memory import bytes_needed, largest_system
+from ..runtime.memory import largest_system
 from .diagnosis import Diagnosis
 from .ladder import SEPARATE_GROUPS, Ladder, RefusedError
+from .refusals import too_many_rows
 from .streamed import STREAMED, Streamed
 from .weights import Answer, combine
 
@@ -96,11 +97,7 @@ class LargeLadder:
     def _refusal(self, method: str, task: int) -> str:
         name, rows = self.tasks.names[task], self.tasks[task].size
         if method not in STREAMED:
-            return (
-                f"method {method!r} must factorise a matrix of {rows} rows for task {name!r}, which takes "
-                f"{bytes_needed(rows) / 1e9:.0f} GB, and time like its cube; there is room for {largest_system()} rows."
-                " Thin the sample, or use method 'inducing' or 'auto'."
-            )
+            return too_many_rows(method, name, rows, largest_system())
         return (
             f"method {method!r} needs more points than task {name!r} has: {rows} rows in dimension "
             f"{self.tasks.dimension}, at least {FEWEST_POINTS} of them distinct, and a kernel matrix of theirs that "
