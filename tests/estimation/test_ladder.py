@@ -8,7 +8,7 @@ import pytest
 
 import vvcv
 from vvcv import Task, Tasks
-from vvcv.candidates.fits import seconds_to_solve
+from vvcv.candidates.cost import seconds_to_solve
 from vvcv.candidates.kernel import Options
 from vvcv.candidates.plain import effective_size, skewness
 from vvcv.candidates.polynomial import polynomials

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import vvcv
-from vvcv.candidates import fits
+from vvcv.candidates import cost
 from vvcv.estimation import ladder
 from vvcv.runtime.clock import limited, time_left
 from vvcv.tuning.attempts import those_that_work
@@ -35,7 +35,7 @@ def test_a_named_method_answers_whatever_the_time():
 
 
 def test_solving_takes_longer_for_more_rows():
-    assert fits.seconds_to_solve(500) < fits.seconds_to_solve(3000) < fits.seconds_to_solve(9000)
+    assert cost.seconds_to_solve(500) < cost.seconds_to_solve(3000) < cost.seconds_to_solve(9000)
 
 
 def test_limits_nest_and_end():

@@ -17,10 +17,8 @@ from ..linear_system.design import Design, orthonormal_features
 from ..linear_system.mean_errors import Errors, Judgement
 from ..linear_system.merit import merit_of
 from ..linear_system.model import solve
-from ..runtime.clock import factorisation_seconds
 from ..runtime.once import cached_property
 from ..stein import Ridge, SteinKernel, gram, polynomial_features, task_matrix, with_kernel
-from ..stein.host_gram import MOST_ROWS
 from ..tuning.found import Found
 from .plain import effective_size
 
@@ -37,10 +35,6 @@ BEYOND = 0.5
 #: The least share of a model's error that is left where it predicts values left out better than it believes to. Few
 #: values may do so by luck; lower, scores of smooth problems gain no more (at 1 they are 2 % worse; 12 samples each).
 LEAST_Z = 0.5
-
-#: What a solution with its errors takes, in factorisations of its size (2.3 to 3.5 of 1000 to 4000 rows), and the
-#: seconds of a compilation where one is needed.
-FACTORISATIONS, COMPILATION = 3.0, 2.0
 
 
 class Solution(NamedTuple):
@@ -202,16 +196,6 @@ class KernelFit:
 
 
 _DESIGNS: WeakKeyDictionary[Prepared, dict[tuple, Design]] = WeakKeyDictionary()
-
-
-def seconds_to_solve(rows: int) -> float:
-    """About how long the solution of so many rows takes on this machine, twice where errors are judged on rounded data.
-
-    >>> seconds_to_solve(100) < seconds_to_solve(4000)
-    True
-    """
-    times = 2 if rows <= ROUNDED_ROWS else 1
-    return times * FACTORISATIONS * factorisation_seconds(rows) + (COMPILATION if rows > MOST_ROWS else 0.0)
 
 
 def build_design(

@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from ..candidates.fits import KernelFit, seconds_to_solve
+from ..candidates.cost import seconds_to_solve
+from ..candidates.fits import KernelFit
 from ..candidates.kernel import Options, best_of
 from ..candidates.one_function import OneFunctionFit
 from ..candidates.plain import effective_size, skewness
@@ -33,7 +34,7 @@ from ..runtime.progress import announce
 from ..runtime.threads import side_by_side, worth_a_thread
 from ..tuning.attempts import those_that_work
 from .diagnosis import Diagnosis
-from .refusals import too_many_rows
+from .refusals import no_factor, too_few_points, too_many_rows
 from .streamed import Streamed
 from .views import views_of
 from .weights import (
@@ -182,15 +183,8 @@ class Ladder:
         if rows > largest_system():
             return too_many_rows(method, name, rows, largest_system())
         if n >= FEWEST_POINTS and method in ("cf", "vv"):
-            return (
-                f"method {method!r} must factorise a kernel matrix of the {n} distinct points of task {name!r}, which "
-                "failed for every kernel tried. Points that nearly coincide do this: merge them, or use 'auto'."
-            )
-        return (
-            f"method {method!r} needs more points than task {name!r} has: {n} distinct points in dimension "
-            f"{self.prepared.tasks.dimension} (kernels need {FEWEST_POINTS}, polynomials more than their "
-            "coefficients, and beside a kernel three times as many). Add points, or use 'auto'."
-        )
+            return no_factor(method, name, n)
+        return too_few_points(method, name, n, self.prepared.tasks.dimension)
 
     def task_correlation(self, method: str) -> Float[np.ndarray, "T T"]:
         """How alike the vector-valued fit takes the tasks to be; the identity for methods that have none."""
