@@ -32,3 +32,8 @@ def test_an_axis_that_does_not_vary_is_correlated_with_none():
     given = designs(0.0)
     given["scaled"].side.points[:, 1] = 1.0
     assert worth_following(LOOKS, given) == LOOKS[:2]
+
+
+def test_axes_as_they_are_are_followed_beside_those_turned_by_chance():
+    turned = [SimpleNamespace(system=system) for system in ("whitened", "whitened", "scaled")]
+    assert worth_following(turned, designs(0.0)) == [turned[0], turned[2]]
