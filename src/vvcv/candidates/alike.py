@@ -36,11 +36,10 @@ def all_alike(joint: KernelFit, options: Options) -> list[KernelFit]:
         return []
     coordinates = {s: prepared.coordinates(members, s) for s in prepared.systems(members)}
     designs = {s: tuning_design(prepared, members, c, 0, False) for s, c in coordinates.items()}
-    family = options.families[0]
-    attempts = []
+    family, covariance, attempts = options.families[0], start_covariance(prepared, members), []
     for system, design in designs.items():
         own = [tuning_design(prepared, (task,), coordinates[system], 0, False) for task in members]
-        model = _start(family, design, own, start_covariance(prepared, members), options.order)
+        model = _start(family, design, own, covariance, options.order)
         frame = Found(joint.found.tuned, np.inf, system, family, 0)
         attempts.append(partial(refit, frame, design, model, options.criterion))
     found = race(attempts, ALIKE_RACE, designs, options.criterion, required=False, rivals=[joint.found])

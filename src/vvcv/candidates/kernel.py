@@ -65,11 +65,11 @@ ONE_FUNCTION_CREDIT = 0.25
 #: Evaluations for one task's own parameters from those of all on the same points, for the fit of one task to other
 #: data, for one task's own in the frame of another, and beside polynomial columns. Starts are optima of neighbours: a
 #: few evaluations for each parameter that is new.
-FROM_POOLED, FROM_PARTS, IN_FRAME, WITH_COLUMNS = 25, 30, 12, 14
+FROM_POOLED, ON_OTHER_DATA, IN_FRAME, WITH_COLUMNS = 25, 30, 12, 14
 
 #: Evaluations of each start of a model put together from one for all tasks and one for each, and of the better one:
 #: which one that is shows soon, and with what it has learnt it ends as high as with all of them in one go.
-PARTS_RACE = (20, 25)
+SHARED_AND_OWN_RACE = (20, 25)
 
 #: Evaluations for one kernel of all tasks from that of one of them: its shape and each task's noise are known, B is
 #: new. With 50 points for each of two tasks most searches end by themselves within 45. (At 80 errors of the borehole
@@ -110,7 +110,7 @@ def on_other_data(fit: KernelFit, prepared: Prepared, options: Options) -> Kerne
     """The fit of one task to the only task of another data set, its parameters tuned from there."""
     coordinates = prepared.coordinates((0,), fit.found.system)
     design = tuning_design(prepared, (0,), coordinates, fit.degree, False)
-    found = refit_from_few_rows(fit.found, design, fit.found.model, options.criterion, FROM_PARTS)
+    found = refit_from_few_rows(fit.found, design, fit.found.model, options.criterion, ON_OTHER_DATA)
     return KernelFit(prepared, (0,), coordinates, found, fit.degree, False)
 
 
@@ -271,7 +271,7 @@ def _shared_and_own(
         alone = [_own_start(own[task], coordinates[frame.system], frame, options) for task in members]
         model = shared_and_own(shared, alone, part)
         attempts.append(partial(refit, frame, few[frame.system], model, options.criterion))
-    found = race(attempts, PARTS_RACE, few, options.criterion, required=False)
+    found = race(attempts, SHARED_AND_OWN_RACE, few, options.criterion, required=False)
     if any(few[f.system] is not designs[f.system] for f in found):
         more = [partial(refit, f, designs[f.system], f.model, options.criterion, ROWS_RACE[1]) for f in found]
         found = those_that_work(more, required=False)
