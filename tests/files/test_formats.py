@@ -13,6 +13,7 @@ import xarray as xr
 
 import vvcv
 from vvcv.files import read_tasks, write_tasks
+from vvcv.files.arrays import Labelled, tasks_of_arrays
 
 NEEDS = {".parquet": "pyarrow", ".nc": "h5netcdf", ".zarr": "zarr"}
 SUFFIXES = (".csv", ".parquet", ".npz", ".nc", ".zarr")
@@ -40,6 +41,33 @@ def test_every_format_gives_back_what_was_written(tmp_path, suffix, case):
         assert a.chains == b.chains
         for field in ("points", "scores", "values"):
             np.testing.assert_array_equal(getattr(a, field), getattr(b, field))
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".nc", ".zarr"])
+def test_twelve_tasks_keep_their_names_whatever_the_order_of_groups_on_disk(tmp_path, suffix):
+    """HDF5 lists group 10 before group 2, a folder lists its entries in no order at all."""
+    pytest.importorskip(NEEDS.get(suffix, "numpy"))
+    tasks = vvcv.Tasks([vvcv.Task(X + t, -X, X[:, 0] + t, f"task {t}") for t in range(12)])
+    write_tasks(tmp_path / f"t{suffix}", tasks)
+    back = read_tasks(tmp_path / f"t{suffix}")
+    assert back.names == tasks.names
+    assert [task.values[0] for task in back] == [task.values[0] for task in tasks]
+
+
+def test_groups_come_in_any_order_and_names_belong_to_their_numbers():
+    def labelled(array):
+        return Labelled(np.asarray(array), [None] * np.ndim(array))
+
+    def task(group, shift):
+        return {f"{group}/points": X, f"{group}/scores": -X, f"{group}/values": X[:, 0] + shift}
+
+    arrays = {path: labelled(a) for path, a in {**task("1", 1), **task("0", 0)}.items()}
+    back = tasks_of_arrays({**arrays, "names": labelled(["low", "high"])}, "t.zarr")
+    assert [(t.name, t.values[0] - X[0, 0]) for t in back] == [("low", 0), ("high", 1)]
+    own = {path: labelled(a) for path, a in {**task("b", 1), **task("a", 0)}.items()}
+    assert tasks_of_arrays(own, "t.zarr").names == ("a", "b")
+    with pytest.raises(ValueError, match="Number the groups, or leave out the names"):
+        tasks_of_arrays({**own, "names": labelled(["low", "high"])}, "t.zarr")
 
 
 def test_a_table_without_values_is_about_its_coordinates(tmp_path):

@@ -70,10 +70,14 @@ def arrays_of_tasks(tasks: Tasks) -> dict[str, np.ndarray]:
 
 
 def _own_points(arrays: Arrays, groups: list[str], file: str) -> Tasks:
+    """A task for each group, in the order of their numbers: folders and HDF5 list groups in an order of their own."""
+    numbered = {str(t) for t in range(len(groups))} == set(groups)
+    groups = sorted(groups, key=int) if numbered else sorted(groups)
     names = [str(name) for name in arrays[NAMES].values.tolist()] if NAMES in arrays else groups
     require(
-        len(names) == len(groups),
-        f"{file!r} holds {len(groups)} groups with points and scores, but {len(names)} names. Write it again.",
+        names is groups or (numbered and len(names) == len(groups)),
+        f"The names of {file!r} must be those of groups 0, 1, ..., but it holds {len(names)} names and the "
+        f"{len(groups)} groups {groups[:8]} with points and scores. Number the groups, or leave out the names.",
     )
     for group in groups:
         require(f"{group}/{VALUES}" in arrays, f"Group {group!r} of {file!r} holds no array 'values'. Write it again.")
