@@ -65,6 +65,22 @@ def side_by_side(calls: Sequence[Callable[[], R]]) -> list[Outcome[R]]:
     return [outcome for outcome in queue.outcomes if outcome is not None]
 
 
+@contextmanager
+def whenever_idle(call: Callable[[], R]) -> Iterator[Callable[[], R]]:
+    """A block beside which a call is made by a core that the block leaves idle, or else after it; then gives its result.
+
+    >>> with whenever_idle(lambda: 1) as one:
+    ...     two = 2
+    >>> one() + two
+    3
+    """
+    queue = _Queue([call])
+    with one_thread() if cores() > 1 else nullcontext(), _IDLE.known(queue):
+        yield lambda: queue.outcomes[0].result()
+        queue.work()
+        queue.wait()
+
+
 def worth_a_thread(rows: int) -> bool:
     """Whether systems of so many rows are worked on side by side.
 
@@ -150,6 +166,7 @@ class _Queue(Generic[R]):
             while True:
                 mine, call = self._waiting.popleft()
                 self.hire()
+                _IDLE.offer()
                 self.outcomes[mine] = Outcome(call)
 
     def _help(self) -> None:
@@ -175,7 +192,13 @@ class _IdleCores:
         """A core is idle: if it is not wanted back, it goes to whoever has calls waiting, the first who asked first."""
         with self._lock:
             self._busy -= 1
-            queues = () if wanted else tuple(self._queues)
+        if not wanted:
+            self.offer()
+
+    def offer(self) -> None:
+        """Cores that are idle go to whoever has calls waiting."""
+        with self._lock:
+            queues = tuple(self._queues)
         for queue in queues:
             queue.hire()
 

@@ -21,7 +21,7 @@ from ..kernels import Kernel
 from ..linear_system.design import Design
 from ..linear_system.mean_errors import Judgement
 from ..linear_system.model import Criterion, Evaluation, Model, solve
-from ..runtime.threads import cores, one_thread, side_by_side, worth_a_thread
+from ..runtime.threads import cores, one_thread, whenever_idle, worth_a_thread
 from .attempts import those_that_work
 from .descent import Memory
 from .followed import worth_following
@@ -87,8 +87,9 @@ def search(
 
 def _on_more_rows(found: list[Found], designs: Mapping[Any, Design], criterion: Criterion) -> list[Found]:
     """The same after a few more steps on more rows and fewer on all, those left out that fall far behind."""
-    all_rows = designs[found[0].system].size
-    steps = zip((MORE_ROWS, all_rows) if all_rows > MORE_ROWS else (all_rows,), ROWS_RACE, strict=False)
+    design = designs[found[0].system]
+    rows_of_steps = (MORE_ROWS, design.size) if design.size > MORE_ROWS else (design.size,)
+    steps = zip(rows_of_steps, ROWS_RACE[1:] if few_rows(design) is design else ROWS_RACE, strict=False)
     for rows, evaluations in () if stop_requested() else steps:
         attempts = (partial(refit, f, designs[f.system].thinned(rows), f.model, criterion, evaluations) for f in found)
         found = _not_far_behind(those_that_work(attempts, at_once=worth_a_thread(rows)), designs)
@@ -135,7 +136,9 @@ def _on_coarse_rows(
     rougher = partial(_rougher, first, coarse, families[1:], criterion)
     parts = partial(_with_parts, coarse, looks, criterion=criterion)
     if _at_once(coarse) and cores() > 1:  # hardly ever another than the first is the best, which parts are put beside
-        alone, beside_first = (outcome.result() for outcome in side_by_side([rougher, partial(parts, first)]))
+        with whenever_idle(rougher) as found:  # parts race, and take longer
+            beside_first = parts(first)
+        alone = found()
     else:
         alone, beside_first = rougher(), None
     best = min(alone, key=_merit)
