@@ -50,7 +50,7 @@ def test_scores_are_those_of_automatic_differentiation(name):
     ours, log_density = CASES[name]
     x = ours.from_normal(Z)
     with jax.enable_x64(True):
-        slope = np.asarray(jax.vmap(jax.grad(log_density))(x))
+        slope = np.asarray(jax.jit(jax.vmap(jax.grad(log_density)))(x))
     tolerance = 1e-8 if ours.formula is None else 1e-12
     unit = ours.slope(x)  # scores have the unit of 1 / x
     assert np.abs((ours.score(x) - slope) / unit).max() < tolerance * np.abs(slope / unit).max() + 1e-12
@@ -61,7 +61,7 @@ def test_log_densities_are_those_of_jax(name):
     ours, log_density = CASES[name]
     x = ours.from_normal(Z)
     with jax.enable_x64(True):
-        assert np.allclose(ours.log_density(x), np.asarray(jax.vmap(log_density)(x)), rtol=1e-10, atol=1e-10)
+        assert np.allclose(ours.log_density(x), np.asarray(jax.jit(jax.vmap(log_density))(x)), rtol=1e-10, atol=1e-10)
 
 
 @EVERY
