@@ -45,7 +45,7 @@ def test_blocks_of_one_row_each_are_left_out_as_rows_are():
     every = np.arange(24)
     apart, alone = design(every, every), design(every)
     by_block, by_row = Errors.of(solve(MODEL, apart), apart, 2), Errors.of(solve(MODEL, alone), alone, 2)
-    for name in ("model", "z", "left_out", "jackknife", "residual", "move"):
+    for name in ("model", "z", "left_out", "jackknife", "drift", "residual", "move"):
         np.testing.assert_allclose(getattr(by_block, name), getattr(by_row, name), rtol=1e-9)
 
 

@@ -116,6 +116,9 @@ def test_errors_of_means_are_those_of_refits_with_each_value_left_out(shared):
         np.testing.assert_allclose(errors.move[t], influence[place] * residual, atol=1e-12)
         moved = np.sqrt(np.sum((influence[place] * residual) ** 2))
         assert errors.jackknife[t] == pytest.approx(hidden * moved, rel=1e-9)
+        whole = influence[place] @ y
+        drift = sum(whole - beta[place] for _, _, beta in found)
+        assert errors.drift[t] == pytest.approx(hidden * abs(drift), rel=1e-9)
         assert errors.model[place] == pytest.approx(hidden * np.sqrt(covariance[place, place]), rel=1e-9)
         expected = errors.z[t] * np.sqrt(np.mean(variance[rows]))
         most = errors.z[t] * np.exp(np.mean(np.log(variance[rows])) / 2)

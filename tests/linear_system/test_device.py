@@ -94,7 +94,7 @@ def test_solutions_and_what_values_left_out_say_are_those_of_lapack(name):
         np.testing.assert_allclose(getattr(mine, field), expected, rtol=1e-8, atol=1e-9 * np.abs(expected).max())
     assert mine.restricted_likelihood() == pytest.approx(theirs.restricted_likelihood(), rel=1e-10)
     errors, expected = Errors.of(mine, design, 3), Errors.of(theirs, design, 3)
-    for field in ("model", "z", "left_out", "jackknife", "residual"):
+    for field in ("model", "z", "left_out", "jackknife", "drift", "residual"):
         np.testing.assert_allclose(getattr(errors, field), getattr(expected, field), rtol=1e-8, atol=1e-10)
     folds = [np.arange(0, 20, 2), np.array([7, 3, 11])]
     for left, right in zip(mine.leave_rows_out(folds), theirs.leave_rows_out(folds), strict=True):

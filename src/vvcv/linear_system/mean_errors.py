@@ -8,6 +8,7 @@ With r_i the residual of value i predicted from all others, v_i its variance und
     usual_t    = sqrt(max(left-out_t, z_t rms_i sqrt(v_i)) z_t geometric mean_i of sqrt(v_i))
     move_ti    = c_ti r_i                                what the mean would move by, value i replaced by its prediction
     jackknife_t = sqrt(sum_i move_ti^2)
+    drift_t    = |sum_i move_ti|                         what all values together moved it by, each as the last to come
     tail_t      = |sum_{i in S} c_ti r_i|, S the sqrt(n) outermost points of task t, left out together
 
 The root mean square of residuals is that of the one or two outermost points, if others are predicted to many digits,
@@ -17,6 +18,10 @@ large those of the outermost points should be, and how large most are, which tel
 Beyond the last points a fit goes on as its kernel does, which no point left out alone can question: neighbours further
 out are there. What lies beyond the sample is to the sample as its own outermost points, of which extreme value theory
 takes about sqrt(n), are to the rest.
+
+Moves that mostly go one way tell of a mean that is still on its way as values come: the jackknife's estimate of bias.
+Where it falls like n^-a, a is half of (jackknife / model)^2, since a value left out adds c_ti^2 v_i to the variance
+that the model believes in, and what is left of the way is drift / a.
 
 Of Markov chains blocks of neighbours are left out together, and the jackknife sums their moves before it squares them.
 The k parameters were tuned on the same N values, which no residual knows: errors of the mean pay exp(k/N) (Akaike).
@@ -43,6 +48,7 @@ class Errors:
     z: Float[np.ndarray, " T"]
     left_out: Float[np.ndarray, " T"]
     jackknife: Float[np.ndarray, " T"]
+    drift: Float[np.ndarray, " T"]
     usual: Float[np.ndarray, " T"]
     hidden: float
     residual: Float[np.ndarray, " N *m"]
@@ -63,6 +69,7 @@ class Errors:
             z=z,
             left_out=left_out,
             jackknife=hidden * np.sqrt(np.sum(_together(move, design.folds) ** 2, axis=1)),
+            drift=hidden * np.abs(np.sum(move, axis=1)),
             usual=np.sqrt(np.maximum(left_out, expected) * most),
             hidden=hidden,
             residual=residual,

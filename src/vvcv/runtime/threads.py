@@ -62,12 +62,12 @@ def side_by_side(calls: Sequence[Callable[[], R]]) -> list[Outcome[R]]:
     with one_thread() if len(calls) > 1 and cores() > 1 else nullcontext(), _IDLE.known(queue):
         queue.work()
         queue.wait()
-    return [outcome for outcome in queue.outcomes if outcome is not None]
+    return queue.done()
 
 
 @contextmanager
 def whenever_idle(call: Callable[[], R]) -> Iterator[Callable[[], R]]:
-    """A block beside which a call is made by a core that the block leaves idle, or else after it; then gives its result.
+    """A block beside which a call is made by a core that is left idle, or else after it; then gives its result.
 
     >>> with whenever_idle(lambda: 1) as one:
     ...     two = 2
@@ -76,7 +76,7 @@ def whenever_idle(call: Callable[[], R]) -> Iterator[Callable[[], R]]:
     """
     queue = _Queue([call])
     with one_thread() if cores() > 1 else nullcontext(), _IDLE.known(queue):
-        yield lambda: queue.outcomes[0].result()
+        yield lambda: queue.done()[0].result()
         queue.work()
         queue.wait()
 
@@ -139,7 +139,7 @@ class _Queue(Generic[R]):
     """Calls that wait for a thread, and the outcomes of those that had one."""
 
     def __init__(self, calls: Sequence[Callable[[], R]]) -> None:
-        self.outcomes: list[Outcome[R] | None] = [None] * len(calls)
+        self._outcomes: list[Outcome[R] | None] = [None] * len(calls)
         self._waiting, self._helpers = deque(enumerate(calls)), list[threading.Thread]()
         self._lock, self._context, self._closed = threading.Lock(), copy_context(), False
         self.work = like_the_caller(self._work)
@@ -161,13 +161,17 @@ class _Queue(Generic[R]):
                 for helper in self._helpers:
                     helper.join()
 
+    def done(self) -> list[Outcome[R]]:
+        """The outcomes of calls that were made, in their order."""
+        return [outcome for outcome in self._outcomes if outcome is not None]
+
     def _work(self) -> None:
         with suppress(IndexError):  # nothing is waiting any more
             while True:
                 mine, call = self._waiting.popleft()
                 self.hire()
                 _IDLE.offer()
-                self.outcomes[mine] = Outcome(call)
+                self._outcomes[mine] = Outcome(call)
 
     def _help(self) -> None:
         try:
