@@ -83,13 +83,7 @@ def _coordinates(points: np.ndarray, scores: np.ndarray) -> dict[str, np.ndarray
 
 
 def _stacked(columns: Columns, names: Sequence[str], file: str) -> np.ndarray:
-    for name in names:
-        if columns[name].dtype.kind not in "fiub":
-            raise ValueError(
-                f"Column {name!r} of {file!r} must hold numbers, but holds {_first_text(columns[name])!r}. Remove the "
-                "text, or the column."
-            )
-    stacked = np.column_stack([columns[name].astype(float) for name in names])
+    stacked = np.column_stack([_numbers(columns[name], name, file) for name in names])
     rows, places = np.nonzero(~np.isfinite(stacked))
     if rows.size:
         raise ValueError(
@@ -97,6 +91,19 @@ def _stacked(columns: Columns, names: Sequence[str], file: str) -> np.ndarray:
             "header. Remove that row."
         )
     return stacked
+
+
+def _numbers(column: np.ndarray, name: str, file: str) -> np.ndarray:
+    """A column as floats; whole numbers too long for a machine and decimals come as objects."""
+    try:
+        if column.dtype.kind in "fiubO":
+            return column.astype(float)
+    except (TypeError, ValueError):
+        pass
+    raise ValueError(
+        f"Column {name!r} of {file!r} must hold numbers, but holds {_first_text(column)!r}. Remove the text, or the "
+        "column."
+    )
 
 
 def _below_each_other(columns: Columns, points: np.ndarray, scores: np.ndarray, file: str) -> Tasks:

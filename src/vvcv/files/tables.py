@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -13,32 +14,44 @@ from .limits import readable, within
 
 Columns = Mapping[str, np.ndarray]
 
+#: The column that says which task a row belongs to, and how a line that is no row begins.
+TASK, COMMENT = "task", "#"
+
 REMEDY = "Write one header line and as many comma-separated numbers in every row."
 
 
 def read_csv(file: Path, limit: int) -> Columns:
-    """The columns of a CSV file; lines that start with # are comments."""
+    """The columns of a CSV file that have a name; lines that start with # are comments, labels of tasks are text."""
     import pandas as pd
 
     within(file.stat().st_size, limit, file.name)
-    with readable(file, "a CSV table", REMEDY):
-        names = _header(file)
+    with readable(file, "a CSV table", REMEDY), warnings.catch_warnings():
+        warnings.simplefilter("error", pd.errors.ParserWarning)  # that rows are longer than the header, and were cut
+        names, comments = _header(file), _comments(file)
         exact = {} if int(pd.__version__.split(".")[0]) >= 3 else {"float_precision": "round_trip"}  # 3.x always is
-        frame = pd.read_csv(file, comment="#", index_col=False, **exact)  # type: ignore[call-overload]
-    require(
-        len(set(names)) == len(names),
-        f"{file.name!r} has several columns of the name {next((n for n in names if names.count(n) > 1), '')!r}. "
-        "Rename them.",
-    )
+        frame = pd.read_csv(  # type: ignore[call-overload]
+            file,
+            skiprows=comments,
+            index_col=False,
+            skipinitialspace=True,
+            dtype={name: str for name in names if name == TASK},
+            keep_default_na=False,  # NA may be the name of a task
+            na_values={name: [""] for name in names if name != TASK},
+            **exact,
+        )
+        frame.columns = names
+    require(len(names) > 1, f"{file.name!r} has but one column, {names[:1]}. Separate its columns by commas.")
+    repeated = [name for name in names if name and names.count(name) > 1]
+    require(not repeated, f"{file.name!r} has several columns of the name {repeated[:1]}. Rename them.")
     require(len(frame) > 0, f"{file.name!r} has a header and no rows. Write it again.")
-    return {str(name): frame[name].to_numpy() for name in frame.columns}
+    return {name: frame[name].to_numpy() for name in names if name}  # pandas and R put numbers of rows under no name
 
 
 def write_csv(file: Path, columns: Columns) -> None:
-    """A CSV file in which every number keeps all its digits."""
+    """A CSV file in which every number keeps all its digits, and text is quoted."""
     import pandas as pd
 
-    pd.DataFrame(dict(columns)).to_csv(file, index=False)
+    pd.DataFrame(dict(columns)).to_csv(file, index=False, quoting=csv.QUOTE_NONNUMERIC)
 
 
 def read_parquet(file: Path, limit: int) -> Columns:
@@ -60,9 +73,15 @@ def write_parquet(file: Path, columns: Columns) -> None:
 
 
 def _header(file: Path) -> list[str]:
-    with file.open(newline="", encoding="utf-8") as lines:
-        rows = csv.reader(line for line in lines if not line.startswith("#"))
-        return [name.strip() for name in next(rows, [])]
+    with file.open(newline="", encoding="utf-8-sig") as lines:
+        rows = csv.reader((line for line in lines if not line.startswith(COMMENT)), skipinitialspace=True)
+        return next((row for row in rows if row), [])
+
+
+def _comments(file: Path) -> list[int]:
+    """The lines that are comments as a whole: elsewhere the sign may belong to a name."""
+    with file.open(encoding="utf-8-sig") as lines:
+        return [number for number, line in enumerate(lines) if line.startswith(COMMENT)]
 
 
 def _parquet():
