@@ -81,3 +81,64 @@ def test_whole_numbers_of_any_length_and_decimals_are_numbers(tmp_path):
     table = pyarrow.table({"x": [1.0], "score": [2.0], "f": [decimal.Decimal("1.5")]})
     parquet.write_table(table, tmp_path / "t.parquet")
     assert read_tasks(tmp_path / "t.parquet")[0].values.tolist() == [1.5]
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_chains_of_tasks_with_points_of_their_own_come_back_from_a_table(tmp_path, suffix):
+    pytest.importorskip("pyarrow" if suffix == ".parquet" else "pandas")
+    low, high = X[:4].reshape(2, 2, 2), X.reshape(2, 3, 2)
+    tasks = vvcv.Tasks([vvcv.Task(low, -low, low[..., 0], "low"), vvcv.Task(high, -high, high[..., 1], "high")])
+    write_tasks(tmp_path / f"t{suffix}", tasks)
+    back = read_tasks(tmp_path / f"t{suffix}")
+    assert [task.chains for task in back] == [(2, 2), (2, 3)]
+    for a, b in zip(tasks, back, strict=True):
+        np.testing.assert_array_equal(a.points, b.points)
+        np.testing.assert_array_equal(a.values, b.values)
+    mixed = vvcv.Tasks([tasks[0], vvcv.Task(X, -X, X[:, 0], "high")])
+    with pytest.raises(ValueError, match="Write .npz or netCDF"):
+        write_tasks(tmp_path / f"m{suffix}", mixed)
+
+
+def test_rows_of_chains_below_each_other_are_put_in_order(tmp_path):
+    task = read(tmp_path, "task,chain,draw,x,score,value\na,0,1,1,1,10\na,0,0,2,2,20\n")[0]
+    assert task.chains == (1, 2) and task.values.tolist() == [20, 10] and task.points.tolist() == [[2], [1]]
+
+
+WRONG = {
+    "scores of other coordinates": ("x[0],x[2],score[0],score[1],f\n1,2,3,4,5\n", "needs both"),
+    "tasks below each other, values under another name": ("task,x,score,f\n1,2,3,4\n", "Rename its column of values"),
+    "one number for two runs": ("chain,draw,x,score,f\n1,0,1,2,3\n1,0,4,5,6\n", "number of its own as chain"),
+    "a row of no chain": ("chain,x,score,f\n,1,2,3\n1,4,5,6\n", "Number all rows"),
+}
+
+
+@pytest.mark.parametrize("kind", WRONG)
+def test_a_table_that_would_be_misread_is_refused(tmp_path, kind):
+    text, message = WRONG[kind]
+    with pytest.raises(ValueError, match=message):
+        read(tmp_path, text)
+
+
+def test_an_index_written_in_two_ways_does_not_swap_coordinates(tmp_path):
+    task = read(tmp_path, "x[0],x[1],x[00],score[0],score[1]\n1,2,9,3,4\n")["x[00]"]
+    assert task.points.tolist() == [[1, 2]] and task.values.tolist() == [9]
+
+
+def test_our_own_columns_are_not_taken_for_those_of_stan(tmp_path):
+    tasks = read(tmp_path, "x[0],score[0],a,p_a,g_a\n1,2,3,4,5\n")
+    assert tasks.names == ("a", "p_a", "g_a") and tasks[0].scores.tolist() == [[2]]
+
+
+@pytest.mark.parametrize("names", [["f__", "g"], ["x[9]", "score[9]"], ["x[0]", "g"], ["draw", "g"], ["", "g"]])
+def test_names_that_a_table_would_not_give_back_are_refused_when_it_is_written(tmp_path, names):
+    with pytest.raises(ValueError, match="Rename the task"):
+        write_tasks(tmp_path / "t.csv", vvcv.Tasks.shared(X, -X, X, names=names))
+
+
+def test_a_parquet_file_without_rows_is_refused_in_one_sentence(tmp_path):
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    empty = pyarrow.array([], pyarrow.float64())
+    parquet.write_table(pyarrow.table({"x": empty, "score": empty}), tmp_path / "t.parquet")
+    with pytest.raises(ValueError, match="no rows"):
+        read_tasks(tmp_path / "t.parquet")
