@@ -48,7 +48,7 @@ def tasks_of_arrays(arrays: Arrays, file: str) -> Tasks:
         return _own_points(arrays, complete, file)
     points, scores = _pair(arrays, complete[0])
     values, names = _values(arrays, complete[0], points.values, file)
-    names = names or _coordinate_names(points)
+    names = names or _given_names(arrays, complete[0]) or _coordinate_names(points)
     return Tasks.shared(points.values, scores.values, values, names=names)
 
 
@@ -73,7 +73,7 @@ def _own_points(arrays: Arrays, groups: list[str], file: str) -> Tasks:
     """A task for each group, in the order of their numbers: folders and HDF5 list groups in an order of their own."""
     numbered = {str(t) for t in range(len(groups))} == set(groups)
     groups = sorted(groups, key=int) if numbered else sorted(groups)
-    names = [str(name) for name in arrays[NAMES].values.tolist()] if NAMES in arrays else groups
+    names = _given_names(arrays, "") or groups
     require(
         names is groups or (numbered and len(names) == len(groups)),
         f"The names of {file!r} must be those of groups 0, 1, ..., but it holds {len(names)} names and the "
@@ -92,7 +92,8 @@ def _values(arrays: Arrays, group: str, points: np.ndarray, file: str) -> tuple[
     """Values with a last axis for tasks, and their names: an array, the variables of a posterior, or the points."""
     place = f"{group}/{VALUES}" if group else VALUES
     if place in arrays:
-        return arrays[place].values, _task_names(arrays, arrays[place], points)
+        given = _given_names(arrays, group)
+        return arrays[place].values, given or _task_names(group, arrays[place], points)
     columns: dict[str, np.ndarray] = {}
     for path, array in arrays.items():
         inside = path.startswith(f"{POSTERIOR}/") and not path.endswith("__")  # tau_log__ is the sampler's own
@@ -106,14 +107,21 @@ def _values(arrays: Arrays, group: str, points: np.ndarray, file: str) -> tuple[
     return (np.stack(list(columns.values()), axis=-1), list(columns)) if columns else (points, None)
 
 
-def _task_names(arrays: Arrays, values: Labelled, points: np.ndarray) -> list[str]:
-    """Names of the columns of values: an array of names, labels of their axis, or numbers."""
-    if NAMES in arrays:
-        return [str(name) for name in arrays[NAMES].values.reshape(-1).tolist()]
-    many = values.values.ndim == points.ndim and points.ndim > 1
+def _given_names(arrays: Arrays, group: str) -> list[str]:
+    """Names from the array of names of a group, or of the whole file; it may hold bytes."""
+    found = arrays.get(f"{group}/{NAMES}") or arrays.get(NAMES)
+    names = [] if found is None else np.ravel(found.values).tolist()
+    return [name.decode("utf-8", "replace") if isinstance(name, bytes) else str(name) for name in names]
+
+
+def _task_names(group: str, values: Labelled, points: np.ndarray) -> list[str]:
+    """Names of the columns of values: labels of their axis, the group of the only one, or numbers."""
+    many = values.values.ndim == max(points.ndim, 2)
     labels = values.labels[-1] if many and values.labels else None
     count = values.values.shape[-1] if many else 1
-    return [f"task {t + 1}" for t in range(count)] if labels is None else list(labels)
+    if labels is not None:
+        return list(labels)
+    return [group] if count == 1 and group else [f"task {t + 1}" for t in range(count)]
 
 
 def _elements(name: str, array: Labelled, leading: int) -> dict[str, np.ndarray]:
@@ -122,7 +130,10 @@ def _elements(name: str, array: Labelled, leading: int) -> dict[str, np.ndarray]
     if not shape:
         return {name: array.values}
     known = list(array.labels)[-len(shape) :] if len(array.labels) >= len(shape) else [None] * len(shape)
-    axes = [range(size) if labels is None else labels for size, labels in zip(shape, known, strict=True)]
+    axes = [
+        range(size) if labels is None or len(set(labels)) < size else labels  # equal labels would hide each other
+        for size, labels in zip(shape, known, strict=True)
+    ]
     return {
         f"{name}[{','.join(map(str, label))}]": array.values[(..., *index)]
         for index, label in zip(np.ndindex(*shape), product(*axes), strict=True)
@@ -136,7 +147,12 @@ def _coordinate_names(points: Labelled) -> list[str]:
 
 
 def _pair(arrays: Arrays, group: str) -> tuple[Labelled, Labelled]:
-    return tuple(arrays[_first(arrays, group, names)] for names in (POINTS, SCORES))  # type: ignore[return-value]
+    """Points, and scores with their coordinates in the order of those of the points where both are labelled."""
+    points, scores = (arrays[_first(arrays, group, names)] for names in (POINTS, SCORES))
+    wanted, given = (list(array.labels[-1] or ()) if array.labels else [] for array in (points, scores))
+    if wanted != given and sorted(wanted) == sorted(given) and len(set(given)) == len(given):
+        scores = Labelled(scores.values[..., [given.index(label) for label in wanted]], points.labels)
+    return points, scores
 
 
 def _first(arrays: Arrays, group: str, names: tuple[str, ...]) -> str:

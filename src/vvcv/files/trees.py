@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..data import require
-from .arrays import Labelled, wanted
+from .arrays import NAMES, POINTS, POSTERIOR, SCORES, Labelled, wanted
 from .limits import readable, within
 
 LEADING = ("chain", "draw")
@@ -47,22 +47,37 @@ def write_zarr(file: Path, arrays: Mapping[str, np.ndarray]) -> None:
 def _read(file: Path, limit: int, engine: Any, kind: str) -> dict[str, Labelled]:
     import xarray as xr
 
-    options: dict[str, Any] = {"consolidated": False} if engine == "zarr" else {}
+    # A plain HDF5 file has no names for its axes.
+    options: dict[str, Any] = {"consolidated": False} if engine == "zarr" else {"phony_dims": "access"}
     with readable(file, kind, REMEDY), xr.open_datatree(file, engine=engine, **options) as tree:
         needed = {
             path: variable
             for node in tree.subtree
-            for name, variable in node.to_dataset(inherit=False).data_vars.items()
+            for name, variable in _variables(node)
             if wanted(path := f"{node.path}/{name}".lstrip("/"))
         }
         within(sum(variable.nbytes for variable in needed.values()), limit, file.name)
-        return {path: _labelled(variable) for path, variable in needed.items()}
+        paths = sorted(needed) if engine == "zarr" else needed  # folders list their entries in an order of their own
+        return {path: _labelled(needed[path], path) for path in paths}
 
 
-def _labelled(variable: Any) -> Labelled:
-    """An array with chains and draws first, and the labels of the axes that have any."""
-    if set(LEADING) <= set(variable.dims):
-        variable = variable.transpose(*LEADING, ...)
+def _variables(node: Any) -> Iterator[tuple[Any, Any]]:
+    """The variables of a group, and its coordinate of names, but not of a posterior, where all are variables."""
+    dataset = node.to_dataset(inherit=False)
+    yield from dataset.data_vars.items()
+    if NAMES in dataset.coords and node.name != POSTERIOR:
+        yield NAMES, dataset[NAMES]
+
+
+def _labelled(variable: Any, path: str) -> Labelled:
+    """An array with chains and draws first, then coordinates if it is of points, and the labels of axes that have any.
+
+    Points in one dimension may come without an axis for it.
+    """
+    leading = [dim for dim in LEADING if dim in variable.dims]
+    variable = variable.transpose(*leading, ...)
+    if path.rpartition("/")[2] in {*POINTS, *SCORES} and set(variable.dims) == set(LEADING):
+        variable = variable.expand_dims("parameter", axis=-1)
     labels = [
         [str(label) for label in variable[dim].values.tolist()] if dim in variable.coords else None
         for dim in variable.dims
