@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -33,9 +34,24 @@ def read_zarr(file: Path, limit: int) -> dict[str, Labelled]:
 
 
 def write_netcdf(file: Path, arrays: Mapping[str, np.ndarray]) -> None:
-    """A netCDF file with a group for each task that has points of its own."""
+    """A netCDF file with a group for each task that has points of its own.
+
+    It is made in memory: where a disk is full, the HDF5 library ends the whole process.
+    """
     need_netcdf()
-    _tree(arrays).to_netcdf(file, engine="h5netcdf")
+    import h5netcdf
+    import h5py
+
+    buffer = io.BytesIO()
+    with h5netcdf.File(buffer, "w") as opened:
+        for path, array in arrays.items():
+            group, _, name = path.rpartition("/")
+            place = (opened.groups.get(group) or opened.create_group(group)) if group else opened
+            dims, text = _dims(name, array.ndim), array.dtype.kind == "U"
+            place.dimensions.update({d: n for d, n in zip(dims, array.shape, strict=True) if d not in place.dimensions})
+            dtype = h5py.string_dtype() if text else array.dtype
+            place.create_variable(name, dims, dtype, array.astype(object) if text else array)
+    file.write_bytes(buffer.getvalue())
 
 
 def write_zarr(file: Path, arrays: Mapping[str, np.ndarray]) -> None:
@@ -85,7 +101,7 @@ def _labelled(variable: Any, path: str) -> Labelled:
     return Labelled(variable.values, labels)
 
 
-def _tree(arrays: Mapping[str, np.ndarray]):
+def _tree(arrays: Mapping[str, np.ndarray]) -> Any:
     import xarray as xr
 
     groups: dict[str, dict[str, Any]] = {}
