@@ -90,6 +90,50 @@ def test_an_unknown_method_is_refused_in_one_line(draws):
     assert result.exit_code == 2 and "one of" in result.output and len(result.output.strip().splitlines()) == 1
 
 
+@pytest.mark.parametrize("option", ["--report", "--save"])
+def test_a_place_where_nothing_can_be_written_is_refused_before_the_work(draws, option, monkeypatch):
+    monkeypatch.setattr("vvcv.estimate", lambda *args, **options: pytest.fail("work was done"))
+    for place, remedy in ((draws.parent / "none" / "out", "Make it first"), (draws.parent, "Name the file")):
+        result = run("estimate", draws, option, place)
+        assert result.exit_code == 2 and remedy in result.output and len(result.output.strip().splitlines()) == 1
+
+
+def test_a_file_that_is_read_is_never_written_over(draws):
+    before = draws.read_bytes()
+    for option in ("--report", "--save"):
+        result = run("estimate", draws, "--method", "zv", option, draws)
+        assert result.exit_code == 2 and "Choose another" in result.output
+    assert draws.read_bytes() == before
+    both = draws.with_name("out")
+    assert run("estimate", draws, "--method", "zv", "--report", both, "--save", both).exit_code == 2
+
+
+def test_an_answer_is_printed_though_its_page_cannot_be_written(draws, monkeypatch):
+    def full(path, content):
+        raise OSError("No space left on device")
+
+    monkeypatch.setattr("vvcv.estimation.result.write_whole", full)
+    result = run("estimate", draws, "--method", "zv", "--report", draws.with_suffix(".html"))
+    assert result.exit_code == 2 and "square" in result.output and "error: No space left" in result.output
+
+
+def test_there_may_be_no_limit_on_what_is_read(draws):
+    assert run("estimate", draws, "--method", "zv", "--max-gb", "inf").exit_code == 0
+
+
+def test_the_smallest_demonstration_runs_and_a_bad_place_or_seed_gives_one_line(tmp_path):
+    assert run("demo", "--runs", 10).exit_code == 2  # refused by the option: no polynomial in 8 dimensions fits these
+    assert run("demo", "--runs", 11, "--out", tmp_path / "demo.png").exit_code == 0
+    result = run("demo", "--seed", -1)
+    assert result.exit_code == 2 and result.output.splitlines()[-1].startswith("error: ")
+
+
+def test_results_that_cannot_be_written_give_one_line(tmp_path):
+    (tmp_path / "file").touch()
+    result = run("reproduce", "stein-kernels", "--quick", "--replications", 1, "--out", tmp_path / "file")
+    assert result.exit_code == 2 and result.output.splitlines()[-1].startswith("error: ")
+
+
 def test_the_version_is_printed_in_both_ways():
     assert run("--version").output == run("version").output == f"{vvcv.__version__}\n"
 
