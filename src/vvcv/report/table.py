@@ -10,6 +10,9 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+#: Letters of a name beside a picture: half of its width, so that the other half is left to draw in.
+LONGEST = 40
+
 
 def table(names: Sequence[str], columns: Mapping[str, np.ndarray], remarks: Sequence[str] = ()) -> str:
     """Per task: estimate, standard error, plain average with its own, and the gain in samples."""
@@ -33,6 +36,16 @@ def printable(name: object) -> str:
     two\\nlines
     """
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(name))
+
+
+def shortened(name: object) -> str:
+    """A name that leaves room for a picture beside it: its ends, which tell names apart.
+
+    >>> shortened("mu"), len(shortened("very " * 60))
+    ('mu', 40)
+    """
+    text, half = printable(name), LONGEST // 2
+    return text if len(text) <= LONGEST else f"{text[:half]}…{text[1 - half :]}"
 
 
 def with_error(mean: float, error: float) -> tuple[str, str]:
