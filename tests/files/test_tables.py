@@ -142,3 +142,13 @@ def test_a_parquet_file_without_rows_is_refused_in_one_sentence(tmp_path):
     parquet.write_table(pyarrow.table({"x": empty, "score": empty}), tmp_path / "t.parquet")
     with pytest.raises(ValueError, match="no rows"):
         read_tasks(tmp_path / "t.parquet")
+
+
+@pytest.mark.parametrize(
+    ("saved", "kept"), [("1", [30.0, 40.0]), ("true", [30.0, 40.0]), ("0", [10.0, 20.0, 30.0, 40.0])]
+)
+def test_what_cmdstan_made_while_it_adapted_is_left_out(tmp_path, saved, kept):
+    settings = f"# method = sample (Default)\n#     num_warmup = 3\n#     save_warmup = {saved}\n#     thin = 2\n"
+    rows = "".join(f"-1,{x},9,{x / 10}\n" for x in (10, 20, 30, 40))
+    tasks = read(tmp_path, f"{settings}lp__,mu,p_mu,g_mu\n{rows}# Elapsed Time: 0.1 seconds\n")
+    assert tasks["mu"].values.tolist() == kept

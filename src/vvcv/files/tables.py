@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import csv
+import re
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -31,7 +32,7 @@ def read_csv(file: Path, limit: int) -> Columns:
         exact = {} if int(pd.__version__.split(".")[0]) >= 3 else {"float_precision": "round_trip"}  # 3.x always is
         frame = pd.read_csv(  # type: ignore[call-overload]
             file,
-            skiprows=comments,
+            skiprows=list(comments),
             index_col=False,
             skipinitialspace=True,
             dtype={name: str for name in names if name == TASK},
@@ -40,6 +41,7 @@ def read_csv(file: Path, limit: int) -> Columns:
             **exact,
         )
         frame.columns = names
+        frame = frame.iloc[_warm_up(comments.values()) :]
     require(len(names) > 1, f"{file.name!r} has but one column, {names[:1]}. Separate its columns by commas.")
     repeated = [name for name in names if name and names.count(name) > 1]
     require(not repeated, f"{file.name!r} has several columns of the name {repeated[:1]}. Rename them.")
@@ -77,10 +79,22 @@ def _header(file: Path) -> list[str]:
         return next((row for row in rows if row), [])
 
 
-def _comments(file: Path) -> list[int]:
-    """The lines that are comments as a whole: elsewhere the sign may belong to a name."""
+def _comments(file: Path) -> dict[int, str]:
+    """The lines that are comments as a whole, by their numbers: elsewhere the sign may belong to a name."""
     with file.open(encoding="utf-8-sig") as lines:
-        return [number for number, line in enumerate(lines) if line.startswith(COMMENT)]
+        return {number: line for number, line in enumerate(lines) if line.startswith(COMMENT)}
+
+
+def _warm_up(comments: Iterable[str]) -> int:
+    """Rows at the top that CmdStan made while it adapted, if it says that it has kept them: they are no draws.
+
+    >>> _warm_up(["#     num_warmup = 1000 (Default)", "#     save_warmup = true", "#     thin = 3"])
+    334
+    """
+    said = dict(match.groups() for line in comments if (match := re.match(r"#\s*(\w+) = (\w+)", line)))
+    if said.get("save_warmup") not in ("1", "true"):
+        return 0
+    return -(-int(said.get("num_warmup", 0)) // int(said.get("thin", 1)))
 
 
 def _parquet():
