@@ -152,3 +152,10 @@ def test_what_cmdstan_made_while_it_adapted_is_left_out(tmp_path, saved, kept):
     rows = "".join(f"-1,{x},9,{x / 10}\n" for x in (10, 20, 30, 40))
     tasks = read(tmp_path, f"{settings}lp__,mu,p_mu,g_mu\n{rows}# Elapsed Time: 0.1 seconds\n")
     assert tasks["mu"].values.tolist() == kept
+
+
+def test_numbered_draws_and_the_file_of_cmdstan_are_one_chain_not_independent_points(tmp_path):
+    numbered = read(tmp_path, "draw,x,score,f\n1,1,1,10\n0,2,2,20\n")[0]
+    assert numbered.chains == (1, 2) and numbered.values.tolist() == [20, 10]
+    assert read(tmp_path, "lp__,mu,p_mu,g_mu\n-1,1,9,1\n-2,2,9,2\n")[0].chains == (1, 2)
+    assert read(tmp_path, "x,score,f\n1,2,3\n")[0].chains is None

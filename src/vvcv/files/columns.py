@@ -24,7 +24,7 @@ def tasks_of_columns(columns: Columns, file: str) -> Tasks:
     stan = [name for name in columns if f"p_{name}" in columns and f"g_{name}" in columns]
     if stan and {*first, *second} <= set(stan):
         points, scores = (_stacked(columns, names, file) for names in (stan, [f"g_{name}" for name in stan]))
-        return Tasks.shared(points, -scores, points, names=stan)
+        return Tasks.shared(points[None], -scores[None], points[None], names=stan)  # such a file is of one chain
     _require_pairs(columns, first, second, file)
     points, scores = _stacked(columns, first, file), _stacked(columns, second, file)
     if TASK in columns:
@@ -145,9 +145,10 @@ def _below_each_other(columns: Columns, points: np.ndarray, scores: np.ndarray, 
 
 
 def _chains(columns: Columns, n: int, file: str) -> tuple[np.ndarray, tuple[int, ...]]:
-    """The order of rows that puts chain after chain, and the leading shape of the arrays."""
-    if CHAIN not in columns:
+    """The order of rows that puts chain after chain, and the leading shape; draws without a chain are of one."""
+    if CHAIN not in columns and DRAW not in columns:
         return np.arange(n), (n,)
+    columns = {CHAIN: np.zeros(n), **columns}
     keys = [columns[name] for name in (DRAW, CHAIN) if name in columns]
     rows = list(zip(*(key.tolist() for key in keys), strict=True))
     require(
