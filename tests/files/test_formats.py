@@ -26,6 +26,7 @@ CASES = {
     "shared": vvcv.Tasks.shared(X, -X, np.column_stack([X[:, 0] / 3, X[:, 1] ** 2]), names=["a", "b c/d"]),
     "chains": vvcv.Tasks.shared(Z, -Z, np.exp(Z), names=["a", "b"]),
     "one": vvcv.Tasks([vvcv.Task(X[:, 0], -X[:, 0], X[:, 1], "only")]),
+    "chains with own points": vvcv.Tasks([vvcv.Task(Z, -Z, Z[..., 0], "low"), vvcv.Task(Z + 1, -Z, Z[..., 1], "high")]),
     "own points": vvcv.Tasks([vvcv.Task(X[:7], -X[:7], X[:7, 0], "low"), vvcv.Task(X[7:], -X[7:], X[7:, 1], "high")]),
 }
 

@@ -47,7 +47,7 @@ def write_netcdf(file: Path, arrays: Mapping[str, np.ndarray]) -> None:
         for path, array in arrays.items():
             group, _, name = path.rpartition("/")
             place = (opened.groups.get(group) or opened.create_group(group)) if group else opened
-            dims, text = _dims(name, array.ndim), array.dtype.kind == "U"
+            dims, text = _dims(path, arrays), array.dtype.kind == "U"
             place.dimensions.update({d: n for d, n in zip(dims, array.shape, strict=True) if d not in place.dimensions})
             dtype = h5py.string_dtype() if text else array.dtype
             place.create_variable(name, dims, dtype, array.astype(object) if text else array)
@@ -108,16 +108,17 @@ def _tree(arrays: Mapping[str, np.ndarray]) -> Any:
     for path, array in arrays.items():
         group, _, name = path.rpartition("/")
         values = array.astype(object) if array.dtype.kind == "U" else array
-        groups.setdefault(f"/{group}", {})[name] = (_dims(name, array.ndim), values)
+        groups.setdefault(f"/{group}", {})[name] = (_dims(path, arrays), values)
     return xr.DataTree.from_dict({group: xr.Dataset(variables) for group, variables in groups.items()})
 
 
-def _dims(name: str, ndim: int) -> tuple[str, ...]:
-    last = {"points": "parameter", "scores": "parameter", "values": "task", "names": "task"}[name]
-    if name == "names":
-        return (last,)
-    leading = LEADING if ndim == 3 else ("draw",)
-    return (*leading, last)[:ndim]
+def _dims(path: str, arrays: Mapping[str, np.ndarray]) -> tuple[str, ...]:
+    """Names of the axes of an array; whether there are chains is seen from the points beside it."""
+    group, slash, name = path.rpartition("/")
+    if name == NAMES:
+        return ("task",)
+    leading = LEADING if arrays[f"{group}{slash}points"].ndim == 3 else LEADING[1:]
+    return (*leading, "task" if name == "values" else "parameter")[: arrays[path].ndim]
 
 
 def _refuse_pickle(folder: Path) -> None:
