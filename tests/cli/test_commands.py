@@ -55,6 +55,15 @@ def test_summary_of_chosen_variables_as_table_and_as_json(draws):
     assert found["variables"]["mu"]["eti_5.5%"] == pytest.approx(np.quantile(TASKS[0].values, 0.055))
 
 
+def test_a_variable_stands_for_its_elements(draws):
+    write_tasks(draws, vvcv.Tasks.shared(X, -X, np.exp(X[..., [0, 1, 0]]), names=["theta[0]", "theta[1]", "tau"]))
+    for chosen in (["theta"], ["theta[1]", "theta"]):
+        options = [part for name in chosen for part in ("--var", name)]
+        result = run("summary", draws, "--method", "zv", "--json", *options)
+        assert set(json.loads(result.output)["variables"]) == {"theta[0]", "theta[1]"}
+    assert run("summary", draws, "--method", "zv", "--var", "thet").exit_code == 2
+
+
 def test_convert_writes_the_same_tasks_and_does_not_overwrite(draws):
     target = draws.with_suffix(".npz")
     assert run("convert", draws, target).exit_code == 0
