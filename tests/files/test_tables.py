@@ -51,6 +51,13 @@ def test_only_lines_that_start_with_the_sign_are_comments(tmp_path):
     assert tasks.names == ("item #1", "item #2") and tasks[1].values.tolist() == [4, 8]
 
 
+def test_names_of_several_lines_and_comments_do_not_disturb_each_other(tmp_path):
+    tasks = read(tmp_path, '# "top\nx,score,"a\n# b"\n# comment\n1,2,3\n\n4,5,6\n# end\n')
+    assert tasks.names == ("a\n# b",) and tasks[0].values.tolist() == [3, 6]
+    rows = 'task,x,score,value\n"a\nb",1,2,3\n# half way\n"a\nb",4,5,6\n'
+    assert read(tmp_path, rows)["a\nb"].values.tolist() == [3, 6]
+
+
 @pytest.mark.filterwarnings("ignore")
 def test_rows_longer_than_the_header_are_refused_not_cut(tmp_path):
     with pytest.raises(ValueError, match="as many comma-separated numbers"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import re
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -74,15 +74,24 @@ def write_parquet(file: Path, columns: Columns) -> None:
 
 
 def _header(file: Path) -> list[str]:
-    with file.open(newline="", encoding="utf-8-sig") as lines:
-        rows = csv.reader((line for line in lines if not line.startswith(COMMENT)), skipinitialspace=True)
-        return next((row for row in rows if row), [])
+    rows = csv.reader((line for _, line, comment in _lines(file) if not comment), skipinitialspace=True)
+    return next((row for row in rows if row), [])
 
 
 def _comments(file: Path) -> dict[int, str]:
-    """The lines that are comments as a whole, by their numbers: elsewhere the sign may belong to a name."""
-    with file.open(encoding="utf-8-sig") as lines:
-        return {number: line for number, line in enumerate(lines) if line.startswith(COMMENT)}
+    """The rows that are comments as a whole, by their numbers."""
+    return {number: line for number, line, comment in _lines(file) if comment}
+
+
+def _lines(file: Path) -> Iterator[tuple[int, str, bool]]:
+    """Each line with the number of its row and whether it is a comment; what is quoted is of a name."""
+    number, quoted = 0, False
+    with file.open(newline="", encoding="utf-8-sig") as lines:
+        for line in lines:
+            comment = not quoted and line.startswith(COMMENT)
+            yield number, line, comment
+            quoted ^= not comment and line.count('"') % 2 == 1
+            number += not quoted
 
 
 def _warm_up(comments: Iterable[str]) -> int:
