@@ -68,6 +68,27 @@ def test_elements_with_equal_labels_are_all_kept(read):
     assert tasks.names == ("theta[0]", "theta[1]")
 
 
+def test_chains_are_put_in_the_order_of_those_of_the_points(read):
+    axes = ("chain", "draw", "u")
+    stats = xr.Dataset({"unconstrained_draw": (axes, Z), "gradient": (axes, -Z)}, coords={"chain": [0, 1]})
+    turned = xr.Dataset({"mu": (axes[:2], Z[::-1, :, 0])}, coords={"chain": [1, 0]})
+    np.testing.assert_array_equal(read({"sample_stats": stats, "posterior": turned})["mu"].values, X[:, 0])
+
+
+def test_a_variable_named_like_an_element_of_another_is_refused(read):
+    axes = ("chain", "draw", "u")
+    stats = xr.Dataset({"unconstrained_draw": (axes, Z), "gradient": (axes, -Z)})
+    posterior = xr.Dataset({"mu[0]": (axes[:2], Z[..., 0]), "mu": (axes, Z)})
+    with pytest.raises(ValueError, match="Rename them"):
+        read({"sample_stats": stats, "posterior": posterior})
+
+
+def test_values_in_days_are_numbers(read):
+    arrays = {"points": (ROWS, X), "scores": (ROWS, -X)}
+    days = ("draw", np.arange(6.0), {"units": "days since 2000-01-01"})
+    assert read({"/": xr.Dataset({**arrays, "values": days})})[0].values.tolist() == list(range(6))
+
+
 def test_variables_of_a_zarr_folder_come_in_one_order_whatever_the_disk_says(tmp_path):
     pytest.importorskip("zarr")
     axes = ("chain", "draw", "u")

@@ -47,7 +47,7 @@ def tasks_of_arrays(arrays: Arrays, file: str) -> Tasks:
     if len(complete) > 1:
         return _own_points(arrays, complete, file)
     points, scores = _pair(arrays, complete[0])
-    values, names = _values(arrays, complete[0], points.values, file)
+    values, names = _values(arrays, complete[0], points, file)
     names = names or _given_names(arrays, complete[0]) or _coordinate_names(points)
     return Tasks.shared(points.values, scores.values, values, names=names)
 
@@ -88,22 +88,26 @@ def _own_points(arrays: Arrays, groups: list[str], file: str) -> Tasks:
     return Tasks(made)
 
 
-def _values(arrays: Arrays, group: str, points: np.ndarray, file: str) -> tuple[np.ndarray, list[str] | None]:
+def _values(arrays: Arrays, group: str, at: Labelled, file: str) -> tuple[np.ndarray, list[str] | None]:
     """Values with a last axis for tasks, and their names: an array, the variables of a posterior, or the points."""
     place = f"{group}/{VALUES}" if group else VALUES
+    points, leading = at.values, at.values.ndim - 1
     if place in arrays:
-        given = _given_names(arrays, group)
-        return arrays[place].values, given or _task_names(group, arrays[place], points)
+        values = _in_order_of(at, arrays[place])
+        return values.values, _given_names(arrays, group) or _task_names(group, values, points)
     columns: dict[str, np.ndarray] = {}
     for path, array in arrays.items():
         inside = path.startswith(f"{POSTERIOR}/") and not path.endswith("__")  # tau_log__ is the sampler's own
         if inside and array.values.dtype.kind in "fiub":
             require(
-                array.values.shape[: points.ndim - 1] == points.shape[:-1],
+                array.values.shape[:leading] == points.shape[:-1],
                 f"{path!r} in {file!r} must have the chains and draws of the points, {points.shape[:-1]}, but has "
                 f"shape {array.values.shape}. Write it again.",
             )
-            columns |= _elements(path.removeprefix(f"{POSTERIOR}/"), array, points.ndim - 1)
+            found = _elements(path.removeprefix(f"{POSTERIOR}/"), _in_order_of(at, array), leading)
+            repeated = sorted(columns.keys() & found.keys())
+            require(not repeated, f"{file!r} has several variables that are named {repeated[:8]}. Rename them.")
+            columns |= found
     return (np.stack(list(columns.values()), axis=-1), list(columns)) if columns else (points, None)
 
 
@@ -147,12 +151,18 @@ def _coordinate_names(points: Labelled) -> list[str]:
 
 
 def _pair(arrays: Arrays, group: str) -> tuple[Labelled, Labelled]:
-    """Points, and scores with their coordinates in the order of those of the points where both are labelled."""
     points, scores = (arrays[_first(arrays, group, names)] for names in (POINTS, SCORES))
-    wanted, given = (list(array.labels[-1] or ()) if array.labels else [] for array in (points, scores))
-    if wanted != given and sorted(wanted) == sorted(given) and len(set(given)) == len(given):
-        scores = Labelled(scores.values[..., [given.index(label) for label in wanted]], points.labels)
-    return points, scores
+    return points, _in_order_of(points, scores)
+
+
+def _in_order_of(other: Labelled, array: Labelled) -> Labelled:
+    """An array whose axes have the order of another's where both have the same labels: chains, draws, coordinates."""
+    values, labels = array.values, list(array.labels)
+    for axis, (wanted, given) in enumerate(zip(other.labels, array.labels, strict=False)):
+        if wanted and given and wanted != given and set(wanted) == set(given) and len(wanted) == len(set(given)):
+            places = {label: place for place, label in enumerate(given)}
+            values, labels[axis] = np.take(values, [places[label] for label in wanted], axis=axis), wanted
+    return Labelled(values, labels)
 
 
 def _first(arrays: Arrays, group: str, names: tuple[str, ...]) -> str:

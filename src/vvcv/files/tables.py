@@ -100,7 +100,7 @@ def _warm_up(comments: Iterable[str]) -> int:
     >>> _warm_up(["#     num_warmup = 1000 (Default)", "#     save_warmup = true", "#     thin = 3"])
     334
     """
-    said = dict(match.groups() for line in comments if (match := re.match(r"#\s*(\w+) = (\w+)", line)))
+    said = {match[1]: match[2] for line in comments if (match := re.match(r"#\s*(\w+) = (\w+)", line))}
     if said.get("save_warmup") not in ("1", "true"):
         return 0
     return -(-int(said.get("num_warmup", 0)) // int(said.get("thin", 1)))

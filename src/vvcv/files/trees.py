@@ -65,6 +65,7 @@ def _read(file: Path, limit: int, engine: Any, kind: str) -> dict[str, Labelled]
 
     # A plain HDF5 file has no names for its axes.
     options: dict[str, Any] = {"consolidated": False} if engine == "zarr" else {"phony_dims": "access"}
+    options["decode_times"] = False  # days are numbers, too
     with readable(file, kind, REMEDY), xr.open_datatree(file, engine=engine, **options) as tree:
         needed = {
             path: variable
