@@ -55,6 +55,15 @@ def test_summary_of_chosen_variables_as_table_and_as_json(draws):
     assert found["variables"]["mu"]["eti_5.5%"] == pytest.approx(np.quantile(TASKS[0].values, 0.055))
 
 
+def test_a_variable_stands_for_its_elements(draws):
+    write_tasks(draws, vvcv.Tasks.shared(X, -X, np.exp(X[..., [0, 1, 0]]), names=["theta[0]", "theta[1]", "tau"]))
+    for chosen in (["theta"], ["theta[1]", "theta"]):
+        options = [part for name in chosen for part in ("--var", name)]
+        result = run("summary", draws, "--method", "zv", "--json", *options)
+        assert set(json.loads(result.output)["variables"]) == {"theta[0]", "theta[1]"}
+    assert run("summary", draws, "--method", "zv", "--var", "thet").exit_code == 2
+
+
 def test_convert_writes_the_same_tasks_and_does_not_overwrite(draws):
     target = draws.with_suffix(".npz")
     assert run("convert", draws, target).exit_code == 0
@@ -88,6 +97,50 @@ def test_a_file_above_the_limit_is_refused(draws):
 def test_an_unknown_method_is_refused_in_one_line(draws):
     result = run("estimate", draws, "--method", "magic")
     assert result.exit_code == 2 and "one of" in result.output and len(result.output.strip().splitlines()) == 1
+
+
+@pytest.mark.parametrize("option", ["--report", "--save"])
+def test_a_place_where_nothing_can_be_written_is_refused_before_the_work(draws, option, monkeypatch):
+    monkeypatch.setattr("vvcv.estimate", lambda *args, **options: pytest.fail("work was done"))
+    for place, remedy in ((draws.parent / "none" / "out", "Make it first"), (draws.parent, "Name the file")):
+        result = run("estimate", draws, option, place)
+        assert result.exit_code == 2 and remedy in result.output and len(result.output.strip().splitlines()) == 1
+
+
+def test_a_file_that_is_read_is_never_written_over(draws):
+    before = draws.read_bytes()
+    for option in ("--report", "--save"):
+        result = run("estimate", draws, "--method", "zv", option, draws)
+        assert result.exit_code == 2 and "Choose another" in result.output
+    assert draws.read_bytes() == before
+    both = draws.with_name("out")
+    assert run("estimate", draws, "--method", "zv", "--report", both, "--save", both).exit_code == 2
+
+
+def test_an_answer_is_printed_though_its_page_cannot_be_written(draws, monkeypatch):
+    def full(path, content):
+        raise OSError("No space left on device")
+
+    monkeypatch.setattr("vvcv.estimation.result.write_whole", full)
+    result = run("estimate", draws, "--method", "zv", "--report", draws.with_suffix(".html"))
+    assert result.exit_code == 2 and "square" in result.output and "error: No space left" in result.output
+
+
+def test_there_may_be_no_limit_on_what_is_read(draws):
+    assert run("estimate", draws, "--method", "zv", "--max-gb", "inf").exit_code == 0
+
+
+def test_the_smallest_demonstration_runs_and_a_bad_place_or_seed_gives_one_line(tmp_path):
+    assert run("demo", "--runs", 10).exit_code == 2  # refused by the option: no polynomial in 8 dimensions fits these
+    assert run("demo", "--runs", 11, "--out", tmp_path / "demo.png").exit_code == 0
+    result = run("demo", "--seed", -1)
+    assert result.exit_code == 2 and result.output.splitlines()[-1].startswith("error: ")
+
+
+def test_results_that_cannot_be_written_give_one_line(tmp_path):
+    (tmp_path / "file").touch()
+    result = run("reproduce", "stein-kernels", "--quick", "--replications", 1, "--out", tmp_path / "file")
+    assert result.exit_code == 2 and result.output.splitlines()[-1].startswith("error: ")
 
 
 def test_the_version_is_printed_in_both_ways():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import subprocess
 import sys
 import zipfile
 
@@ -25,6 +26,7 @@ CASES = {
     "shared": vvcv.Tasks.shared(X, -X, np.column_stack([X[:, 0] / 3, X[:, 1] ** 2]), names=["a", "b c/d"]),
     "chains": vvcv.Tasks.shared(Z, -Z, np.exp(Z), names=["a", "b"]),
     "one": vvcv.Tasks([vvcv.Task(X[:, 0], -X[:, 0], X[:, 1], "only")]),
+    "chains with own points": vvcv.Tasks([vvcv.Task(Z, -Z, Z[..., 0], "low"), vvcv.Task(Z + 1, -Z, Z[..., 1], "high")]),
     "own points": vvcv.Tasks([vvcv.Task(X[:7], -X[:7], X[:7, 0], "low"), vvcv.Task(X[7:], -X[7:], X[7:, 1], "high")]),
 }
 
@@ -195,3 +197,45 @@ def test_parquet_and_zarr_name_the_extra_they_need(tmp_path, monkeypatch):
     for name in ("t.parquet", "t.zarr"):
         with pytest.raises(ImportError, match=r"vvcv\[files\]"):
             read_tasks(tmp_path / name)
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_a_file_that_does_not_fit_on_the_disk_leaves_the_old_one_as_it_was(tmp_path, suffix):
+    """A limit on the size of files stands for a full disk; in a process of its own, which HDF5 must not end."""
+    pytest.importorskip(NEEDS.get(suffix, "numpy"))
+    pytest.importorskip("resource")
+    path = tmp_path / f"t{suffix}"
+    write_tasks(path, CASES["shared"])
+    program = f"""
+import resource
+import numpy, vvcv
+from vvcv.files import write_tasks
+x = numpy.random.default_rng(0).normal(size=(20_000, 2))
+resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
+try:
+    write_tasks({str(path)!r}, vvcv.Tasks.shared(x, -x, x))
+except OSError:
+    print("refused")
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=120)
+    assert done.stdout == "refused\n"
+    assert read_tasks(path).names == CASES["shared"].names
+    assert [file.name for file in tmp_path.iterdir()] == [path.name]
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_what_is_written_replaces_all_that_was_there(tmp_path, suffix):
+    pytest.importorskip(NEEDS.get(suffix, "numpy"))
+    path = tmp_path / f"t{suffix}"
+    for case in ("own points", "one"):
+        write_tasks(path, CASES[case])
+        assert read_tasks(path).names == CASES[case].names
+    assert [file.name for file in tmp_path.iterdir()] == [path.name]
+
+
+@pytest.mark.parametrize("suffix", [s.upper() for s in SUFFIXES])
+def test_the_ending_may_be_in_capitals(tmp_path, suffix):
+    pytest.importorskip(NEEDS.get(suffix.lower(), "numpy"))
+    write_tasks(tmp_path / f"t{suffix}", CASES["one"])
+    assert [file.name for file in tmp_path.iterdir()] == [f"t{suffix}"]
+    assert read_tasks(tmp_path / f"t{suffix}").names == ("only",)

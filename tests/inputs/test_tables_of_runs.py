@@ -75,3 +75,17 @@ def test_broken_tables_are_refused_in_words(tmp_path, content, name, words):
         GIVEN.tasks_from_table(tmp_path / name)
     with pytest.raises(ValueError, match="there is no"):
         GIVEN.tasks_from_table(tmp_path / "other.csv")
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_rows_longer_than_the_header_are_refused_not_shifted(tmp_path):
+    (tmp_path / "runs.csv").write_text("a,b,flow\n1,2,3,4\n5,6,7,8\n")
+    with pytest.raises(ValueError, match="cannot be read"):
+        GIVEN.tasks_from_table(tmp_path / "runs.csv", value="flow")
+
+
+def test_runs_of_no_model_are_refused_not_dropped(tmp_path):
+    frame = table()
+    frame.loc[3, "model"] = None
+    with pytest.raises(ValueError, match="1 have no 'model'"):
+        GIVEN.tasks_from_table(frame, value="flow", fidelity="model")

@@ -136,3 +136,13 @@ def test_a_browser_shows_the_numbers_and_complains_of_nothing(estimate, tmp_path
     read = Page(shown.stdout)
     for mean, error in zip(estimate.mean, estimate.std_error, strict=True):
         assert all(number in read.text for number in with_error(mean, error))
+
+
+def test_names_of_any_length_leave_room_for_the_pictures(tmp_path):
+    """matplotlib warns, which is an error here, where labels leave no room for the axes."""
+    pytest.importorskip("matplotlib")
+    names = [f"{'a very long name ' * 20}{t}" for t in range(2)]
+    found = vvcv.estimate(Tasks.shared(X, -X, np.exp(X), names=names), "zv")
+    found.report(tmp_path / "report.html")
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert all(name in page for name in names) and "a very long name a v…" in page

@@ -48,6 +48,12 @@ def test_the_table_does_not_wrap_long_names_or_many_tasks():
         (0.5, 0.0, ("0.5", "0")),
         (1e20, 1e18, ("1e+20", "1e+18")),
         (3e-20, 1e-22, ("3e-20", "1e-22")),
+        (1e9 + 1.5, 0.0075, ("1000000001.5", "0.0075")),
+        (-123456789.123, 0.02, ("-123456789.123", "0.02")),
+        (1 / 3, 1e-12, ("0.3333333333333", "1e-12")),
+        (1 - 1e-16, 6.9e-15, ("1", "6.9e-15")),
+        (1e9, np.inf, ("1e+09", "inf")),
+        (np.nan, np.nan, ("nan", "nan")),
     ],
 )
 def test_numbers_are_printed_to_the_digits_their_error_leaves_meaningful(mean, error, expected):

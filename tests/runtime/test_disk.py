@@ -17,6 +17,26 @@ def test_a_file_is_replaced_when_all_went_well_and_left_alone_otherwise(tmp_path
     assert [file.name for file in tmp_path.iterdir()] == ["result"]  # no temporary file is left
 
 
+def test_a_folder_is_replaced_as_a_whole_or_left_alone(tmp_path):
+    path = tmp_path / "result"
+    for content in ("old", "new"):
+        with replacing(path) as temporary:
+            temporary.mkdir()
+            (temporary / content).touch()
+    with pytest.raises(RuntimeError, match="half way"), replacing(path) as temporary:
+        temporary.mkdir()
+        raise RuntimeError("half way")
+    assert [file.name for file in path.iterdir()] == ["new"]
+    assert [file.name for file in tmp_path.iterdir()] == ["result"]
+
+
+def test_where_nothing_can_be_written_the_error_names_the_place_and_the_remedy(tmp_path):
+    with pytest.raises(FileNotFoundError, match="no folder .*none.* Make it first"):
+        write_whole(tmp_path / "none" / "file", "content")
+    with pytest.raises(IsADirectoryError, match="is a folder.* Choose another name"):
+        write_whole(tmp_path, "content")
+
+
 def test_a_link_keeps_pointing_where_it_did(tmp_path):
     (tmp_path / "link").symlink_to(tmp_path / "target")
     write_whole(tmp_path / "link", "content")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from .messages import DOUBTFUL, File, MaxGigabytes, in_one_line
+from .messages import DOUBTFUL, File, MaxGigabytes, in_one_line, most_bytes
 
 
 def check_command(file: File, max_gb: MaxGigabytes = 2.0) -> None:
@@ -18,7 +18,7 @@ def check_command(file: File, max_gb: MaxGigabytes = 2.0) -> None:
     from ..files import read_tasks
 
     with in_one_line():
-        result = check(read_tasks(file, int(max_gb * 1e9)))
+        result = check(read_tasks(file, most_bytes(max_gb)))
     typer.echo(str(result))
     if not result.ok:
         raise typer.Exit(DOUBTFUL)

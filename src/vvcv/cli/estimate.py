@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .messages import DOUBTFUL, File, MaxGigabytes, in_one_line
+from .messages import DOUBTFUL, File, MaxGigabytes, in_one_line, most_bytes, require_places
 
 if TYPE_CHECKING:
     from ..estimation import Estimate
@@ -36,12 +36,14 @@ def estimate_command(
     from ..files import read_tasks
 
     with in_one_line():
+        require_places(file, report, save)
         # Alarms stand under the table and in the exit code.
-        result = estimate(read_tasks(file, int(max_gb * 1e9)), method, on_alarm="ignore")
+        result = estimate(read_tasks(file, most_bytes(max_gb)), method, on_alarm="ignore")
+    typer.echo(json.dumps(_as_json(result), indent=2, allow_nan=False) if as_json else str(result))
+    with in_one_line():  # what cannot be written must not take the answer with it
         for path, write in ((report, result.report), (save, result.save)):
             if path is not None:
                 write(path)
-    typer.echo(json.dumps(_as_json(result), indent=2, allow_nan=False) if as_json else str(result))
     if result.check is not None and result.check.worst == "error":
         raise typer.Exit(DOUBTFUL)
 
@@ -65,7 +67,7 @@ def summary_command(
     from ..files import read_tasks
 
     with in_one_line():
-        tasks = read_tasks(file, int(max_gb * 1e9))
+        tasks = read_tasks(file, most_bytes(max_gb))
         options = {"kind": kind, "prob": prob, "method": method, "on_alarm": "ignore"}  # alarms stand under the table
         table = summary(tasks, var_names or None, **options)  # type: ignore[arg-type]
     if as_json:
@@ -92,7 +94,7 @@ def convert_command(
     with in_one_line():
         if target.exists() and not overwrite:
             raise ValueError(f"{str(target)!r} exists. Choose another name, or add --overwrite.")
-        tasks = read_tasks(source, int(max_gb * 1e9))
+        tasks = read_tasks(source, most_bytes(max_gb))
         write_tasks(target, tasks)
     typer.echo(f"{target}: {tasks}")
 

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from ..files.named import read_arrays
-from .messages import MaxGigabytes, in_one_line
+from .messages import MaxGigabytes, in_one_line, most_bytes
 
 
 def evidence_command(
@@ -35,11 +35,12 @@ def evidence_command(
     names = {name for others in FIELDS.values() for name in others}
     with in_one_line(), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
-        result = evidence(read_arrays(file, names, int(max_gb * 1e9)), compare=compare, progress=True)
+        result = evidence(read_arrays(file, names, most_bytes(max_gb)), compare=compare, progress=True)
     for warning in caught:
         typer.echo(f"warning: {warning.message}", err=True)
     typer.echo(str(result))
     if plot is not None:
-        plot.parent.mkdir(parents=True, exist_ok=True)
-        result.plot()[0].figure.savefig(plot, dpi=150)
+        with in_one_line():
+            plot.parent.mkdir(parents=True, exist_ok=True)
+            result.plot()[0].figure.savefig(plot, dpi=150)
         typer.echo(f"Picture: {plot}")

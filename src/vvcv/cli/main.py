@@ -10,6 +10,7 @@ import typer
 from .check import check_command
 from .estimate import convert_command, estimate_command, summary_command
 from .evidence import evidence_command
+from .messages import in_one_line
 from .reproduce import reproduce_command
 
 app = typer.Typer(no_args_is_help=True, pretty_exceptions_show_locals=False)
@@ -37,7 +38,7 @@ def _program(
 
 @app.command()
 def demo(
-    runs: Annotated[int, typer.Option(min=10, help="Model runs per fidelity.")] = 20,
+    runs: Annotated[int, typer.Option(min=11, help="Model runs per fidelity.")] = 20,
     seed: Annotated[int, typer.Option(help="Seed of the random inputs.")] = 0,
     out: Annotated[Path, typer.Option(help="Where the picture goes.")] = Path("vvcv-demo.png"),
 ) -> None:
@@ -47,7 +48,8 @@ def demo(
     """
     from .demo import run_demo
 
-    run_demo(runs, seed, out)
+    with in_one_line():
+        run_demo(runs, seed, out)
 
 
 app.command("estimate")(estimate_command)

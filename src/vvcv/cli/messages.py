@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import combinations
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from ..data import require
+from ..runtime.disk import place_for
 
 #: Exit codes: all is well; the data are wrong, so that numbers are not to be believed; the command could not be run.
 GOOD, DOUBTFUL, REFUSED = 0, 1, 2
@@ -26,3 +31,23 @@ def in_one_line() -> Iterator[None]:
     except (ValueError, OSError, ImportError, MemoryError) as error:
         typer.echo(f"error: {' '.join(str(error).split()) or type(error).__name__}", err=True)
         raise typer.Exit(REFUSED) from None
+
+
+def most_bytes(gigabytes: float) -> int:
+    """Bytes that may be read; infinitely many are as many as there can be.
+
+    >>> most_bytes(2.0), most_bytes(float("inf")) == sys.maxsize
+    (2000000000, True)
+    """
+    return min(int(min(gigabytes, sys.maxsize) * 1e9), sys.maxsize)
+
+
+def require_places(read: Path, *written: Path | None) -> None:
+    """Refuse, before any work is done, to write where nothing can be, or over another file of the same command."""
+    asked = [path for path in written if path is not None]
+    for path in asked:
+        require(not place_for(path).is_dir(), f"{str(path)!r} is a folder, but a file is to be written. Name the file.")
+    for one, other in combinations((read, *asked), 2):
+        require(
+            one.resolve() != other.resolve(), f"{str(other)!r} is named twice, and would be lost. Choose another name."
+        )

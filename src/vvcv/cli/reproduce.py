@@ -7,6 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
+from .messages import in_one_line
+
 
 def reproduce_command(
     name: Annotated[str, typer.Argument(help="An experiment, or all; `vvcv reproduce list` prints the names.")],
@@ -36,7 +38,7 @@ def reproduce_command(
         return
     rows = None if methods is None else methods.split(",")
     given: dict[str, Any] = {"quick": quick, "seed": seed, "methods": rows}
-    try:
+    with in_one_line():
         for each in EXPERIMENTS if name == "all" else (name,):
             experiment = load_experiment(each)
             if replication is not None:
@@ -45,9 +47,6 @@ def reproduce_command(
             results = reproduce(experiment, out, replications=replications, fresh=fresh, **given)
             typer.echo((results.folder / "table.md").read_text())
             typer.echo(f"Files: {results.folder}")
-    except (ValueError, ImportError) as error:
-        typer.echo(f"error: {error}", err=True)
-        raise typer.Exit(2) from None
 
 
 def _print_answers(name: str, found: list[tuple[Any, str, Any, float]]) -> None:

@@ -113,11 +113,16 @@ def hdi(draws: Float[np.ndarray, " n"], prob: float) -> tuple[float, float]:
 
 
 def _chosen(tasks: Tasks, var_names: Sequence[str] | str | None) -> Tasks:
+    """The tasks of these names; `theta` stands for theta[0], theta[1], ..., and what is named twice is taken once."""
     if var_names is None:
         return tasks
     if hasattr(tasks, "expect"):
         return tasks.expect(var_names)
-    return Tasks([tasks[name] for name in ([var_names] if isinstance(var_names, str) else var_names)])
+    chosen: list[str] = []
+    for name in [var_names] if isinstance(var_names, str) else var_names:
+        elements = [each for each in tasks.names if each.startswith(f"{name}[")]
+        chosen += [name] if name in tasks.names or not elements else elements
+    return Tasks([tasks[name] for name in dict.fromkeys(chosen)])
 
 
 def _moments(result: Estimate, centres: Float[np.ndarray, " T"]) -> dict[str, np.ndarray]:

@@ -32,4 +32,5 @@ def measured(file: Path, limit: int) -> Iterator[Any]:
 
 def write_npz(file: Path, arrays: Mapping[str, np.ndarray]) -> None:
     """An archive without compression, which any version of NumPy reads."""
-    np.savez(file, **arrays)  # type: ignore[arg-type]
+    with file.open("wb") as opened:  # to a name NumPy may add an ending
+        np.savez(opened, **arrays)  # type: ignore[arg-type]

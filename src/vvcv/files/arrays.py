@@ -47,8 +47,8 @@ def tasks_of_arrays(arrays: Arrays, file: str) -> Tasks:
     if len(complete) > 1:
         return _own_points(arrays, complete, file)
     points, scores = _pair(arrays, complete[0])
-    values, names = _values(arrays, complete[0], points.values, file)
-    names = names or _coordinate_names(points)
+    values, names = _values(arrays, complete[0], points, file)
+    names = names or _given_names(arrays, complete[0]) or _coordinate_names(points)
     return Tasks.shared(points.values, scores.values, values, names=names)
 
 
@@ -73,7 +73,7 @@ def _own_points(arrays: Arrays, groups: list[str], file: str) -> Tasks:
     """A task for each group, in the order of their numbers: folders and HDF5 list groups in an order of their own."""
     numbered = {str(t) for t in range(len(groups))} == set(groups)
     groups = sorted(groups, key=int) if numbered else sorted(groups)
-    names = [str(name) for name in arrays[NAMES].values.tolist()] if NAMES in arrays else groups
+    names = _given_names(arrays, "") or groups
     require(
         names is groups or (numbered and len(names) == len(groups)),
         f"The names of {file!r} must be those of groups 0, 1, ..., but it holds {len(names)} names and the "
@@ -88,32 +88,44 @@ def _own_points(arrays: Arrays, groups: list[str], file: str) -> Tasks:
     return Tasks(made)
 
 
-def _values(arrays: Arrays, group: str, points: np.ndarray, file: str) -> tuple[np.ndarray, list[str] | None]:
+def _values(arrays: Arrays, group: str, at: Labelled, file: str) -> tuple[np.ndarray, list[str] | None]:
     """Values with a last axis for tasks, and their names: an array, the variables of a posterior, or the points."""
     place = f"{group}/{VALUES}" if group else VALUES
+    points, leading = at.values, at.values.ndim - 1
     if place in arrays:
-        return arrays[place].values, _task_names(arrays, arrays[place], points)
+        values = _in_order_of(at, arrays[place])
+        return values.values, _given_names(arrays, group) or _task_names(group, values, points)
     columns: dict[str, np.ndarray] = {}
     for path, array in arrays.items():
         inside = path.startswith(f"{POSTERIOR}/") and not path.endswith("__")  # tau_log__ is the sampler's own
         if inside and array.values.dtype.kind in "fiub":
             require(
-                array.values.shape[: points.ndim - 1] == points.shape[:-1],
+                array.values.shape[:leading] == points.shape[:-1],
                 f"{path!r} in {file!r} must have the chains and draws of the points, {points.shape[:-1]}, but has "
                 f"shape {array.values.shape}. Write it again.",
             )
-            columns |= _elements(path.removeprefix(f"{POSTERIOR}/"), array, points.ndim - 1)
+            found = _elements(path.removeprefix(f"{POSTERIOR}/"), _in_order_of(at, array), leading)
+            repeated = sorted(columns.keys() & found.keys())
+            require(not repeated, f"{file!r} has several variables that are named {repeated[:8]}. Rename them.")
+            columns |= found
     return (np.stack(list(columns.values()), axis=-1), list(columns)) if columns else (points, None)
 
 
-def _task_names(arrays: Arrays, values: Labelled, points: np.ndarray) -> list[str]:
-    """Names of the columns of values: an array of names, labels of their axis, or numbers."""
-    if NAMES in arrays:
-        return [str(name) for name in arrays[NAMES].values.reshape(-1).tolist()]
-    many = values.values.ndim == points.ndim and points.ndim > 1
+def _given_names(arrays: Arrays, group: str) -> list[str]:
+    """Names from the array of names of a group, or of the whole file; it may hold bytes."""
+    found = arrays.get(f"{group}/{NAMES}") or arrays.get(NAMES)
+    names = [] if found is None else np.ravel(found.values).tolist()
+    return [name.decode("utf-8", "replace") if isinstance(name, bytes) else str(name) for name in names]
+
+
+def _task_names(group: str, values: Labelled, points: np.ndarray) -> list[str]:
+    """Names of the columns of values: labels of their axis, the group of the only one, or numbers."""
+    many = values.values.ndim == max(points.ndim, 2)
     labels = values.labels[-1] if many and values.labels else None
     count = values.values.shape[-1] if many else 1
-    return [f"task {t + 1}" for t in range(count)] if labels is None else list(labels)
+    if labels is not None:
+        return list(labels)
+    return [group] if count == 1 and group else [f"task {t + 1}" for t in range(count)]
 
 
 def _elements(name: str, array: Labelled, leading: int) -> dict[str, np.ndarray]:
@@ -122,7 +134,10 @@ def _elements(name: str, array: Labelled, leading: int) -> dict[str, np.ndarray]
     if not shape:
         return {name: array.values}
     known = list(array.labels)[-len(shape) :] if len(array.labels) >= len(shape) else [None] * len(shape)
-    axes = [range(size) if labels is None else labels for size, labels in zip(shape, known, strict=True)]
+    axes = [
+        range(size) if labels is None or len(set(labels)) < size else labels  # equal labels would hide each other
+        for size, labels in zip(shape, known, strict=True)
+    ]
     return {
         f"{name}[{','.join(map(str, label))}]": array.values[(..., *index)]
         for index, label in zip(np.ndindex(*shape), product(*axes), strict=True)
@@ -136,7 +151,18 @@ def _coordinate_names(points: Labelled) -> list[str]:
 
 
 def _pair(arrays: Arrays, group: str) -> tuple[Labelled, Labelled]:
-    return tuple(arrays[_first(arrays, group, names)] for names in (POINTS, SCORES))  # type: ignore[return-value]
+    points, scores = (arrays[_first(arrays, group, names)] for names in (POINTS, SCORES))
+    return points, _in_order_of(points, scores)
+
+
+def _in_order_of(other: Labelled, array: Labelled) -> Labelled:
+    """An array whose axes have the order of another's where both have the same labels: chains, draws, coordinates."""
+    values, labels = array.values, list(array.labels)
+    for axis, (wanted, given) in enumerate(zip(other.labels, array.labels, strict=False)):
+        if wanted and given and wanted != given and set(wanted) == set(given) and len(wanted) == len(set(given)):
+            places = {label: place for place, label in enumerate(given)}
+            values, labels[axis] = np.take(values, [places[label] for label in wanted], axis=axis), wanted
+    return Labelled(values, labels)
 
 
 def _first(arrays: Arrays, group: str, names: tuple[str, ...]) -> str:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 from ..data import Task, Tasks, require
-from .tables import Columns
+from .tables import TASK, Columns
 
-#: Columns that are not values.
-CHAIN, DRAW, TASK, VALUE = "chain", "draw", "task", "value"
+#: Columns that order the rows, and the one of values where tasks are below each other.
+CHAIN, DRAW, VALUE = "chain", "draw", "value"
 
 #: Columns that Stan adds for itself end so.
 STANS_OWN = "__"
@@ -19,27 +19,17 @@ STANS_OWN = "__"
 
 def tasks_of_columns(columns: Columns, file: str) -> Tasks:
     """Tasks from the columns of a table, or a ValueError that says which column is wrong."""
-    stan = [name for name in columns if f"p_{name}" in columns and f"g_{name}" in columns]
-    if stan:
-        points, scores = (_stacked(columns, names, file) for names in (stan, [f"g_{name}" for name in stan]))
-        return Tasks.shared(points, -scores, points, names=stan)
+    require(all(map(len, columns.values())), f"{file!r} has a header and no rows. Write it again.")
     first, second = indexed(columns, "x"), indexed(columns, "score")
-    for names, what in ((first, "x"), (second, "score")):
-        require(
-            bool(names),
-            f"{file!r} has no columns {what}[0], {what}[1], ...; it has {_some(list(columns))}. Rename its columns of "
-            f"{'points' if what == 'x' else 'scores'}.",
-        )
-    require(
-        len(first) == len(second),
-        f"{file!r} has {len(first)} columns of points x[...] and {len(second)} of scores score[...]. Every coordinate "
-        "needs both.",
-    )
+    stan = [name for name in columns if f"p_{name}" in columns and f"g_{name}" in columns]
+    if stan and {*first, *second} <= set(stan):
+        points, scores = (_stacked(columns, names, file) for names in (stan, [f"g_{name}" for name in stan]))
+        return Tasks.shared(points[None], -scores[None], points[None], names=stan)  # such a file is of one chain
+    _require_pairs(columns, first, second, file)
     points, scores = _stacked(columns, first, file), _stacked(columns, second, file)
-    if TASK in columns and VALUE in columns:
+    if TASK in columns:
         return _below_each_other(columns, points, scores, file)
-    special = {*first, *second, CHAIN, DRAW}
-    named = [name for name in columns if name not in special and not name.endswith(STANS_OWN)]
+    named = _named(columns)
     values = _stacked(columns, named, file) if named else points
     order, shape = _chains(columns, len(points), file)
     points, scores, values = (array[order].reshape(*shape, -1) for array in (points, scores, values))
@@ -49,22 +39,22 @@ def tasks_of_columns(columns: Columns, file: str) -> Tasks:
 def columns_of_tasks(tasks: Tasks) -> dict[str, np.ndarray]:
     """The columns of a table that holds the tasks."""
     if len(tasks) == 1 or tasks.share_points:
-        columns = _coordinates(tasks[0].points, tasks[0].scores)
-        if tasks[0].chains is not None:
-            count, length = tasks[0].chains
-            order = {CHAIN: np.repeat(np.arange(count), length), DRAW: np.tile(np.arange(length), count)}
-            columns = {**order, **columns}
-        taken = [name for name in tasks.names if name in {*columns, CHAIN, DRAW, TASK}]
+        before = {**_order([tasks[0]]), **_coordinates(tasks[0].points, tasks[0].scores)}
+        columns = {**before, **{name: task.values for name, task in zip(tasks.names, tasks, strict=True)}}
+        kept = set(_named(columns)) - {*before, ""}
+        taken = [name for name in tasks.names if name not in kept]
         require(
-            not taken, f"A column of a table cannot be named {taken}, which mean points or chains. Rename the task."
+            not taken,
+            f"A column of values cannot be named {taken}: points, scores, chains and what Stan adds are. Rename the "
+            "task, or write .npz or netCDF.",
         )
-        return {**columns, **{name: task.values for name, task in zip(tasks.names, tasks, strict=True)}}
+        return columns
     require(
-        all(task.chains is None for task in tasks),
-        "A table cannot hold chains of tasks with points of their own. Write .npz or netCDF.",
+        len({task.chains is None for task in tasks}) == 1,
+        "A table cannot hold chains of some tasks, and independent points of others. Write .npz or netCDF.",
     )
     names = np.repeat(np.array(tasks.names, dtype=object), tasks.sizes)
-    return {TASK: names, **_coordinates(tasks.points, tasks.scores), VALUE: tasks.values}
+    return {TASK: names, **_order(tasks), **_coordinates(tasks.points, tasks.scores), VALUE: tasks.values}
 
 
 def indexed(columns: Columns, what: str) -> list[str]:
@@ -73,8 +63,38 @@ def indexed(columns: Columns, what: str) -> list[str]:
     >>> indexed({"x[1]": 0, "x[0]": 0, "y": 0}, "x")
     ['x[0]', 'x[1]']
     """
-    found = [(int(match[1]), name) for name in columns if (match := re.fullmatch(rf"{what}\[(\d+)\]", name))]
+    found = [(int(match[1]), name) for name in columns if (match := re.fullmatch(rf"{what}\[(0|[1-9]\d*)\]", name))]
     return [name for _, name in sorted(found)] or ([what] if what in columns else [])
+
+
+def _named(columns: Columns) -> list[str]:
+    """The columns of values: all but points, scores and what orders the rows."""
+    special = {*indexed(columns, "x"), *indexed(columns, "score"), CHAIN, DRAW, TASK}
+    return [name for name in columns if name not in special and not name.endswith(STANS_OWN)]
+
+
+def _require_pairs(columns: Columns, points: list[str], scores: list[str], file: str) -> None:
+    for names, what in ((points, "x"), (scores, "score")):
+        require(
+            bool(names),
+            f"{file!r} has no columns {what}[0], {what}[1], ...; it has {_some(list(columns))}. Rename its columns of "
+            f"{'points' if what == 'x' else 'scores'}.",
+        )
+    require(
+        [name.removeprefix("x") or "[0]" for name in points]
+        == [name.removeprefix("score") or "[0]" for name in scores],
+        f"{file!r} has points {_some(points)} and scores {_some(scores)}. Every coordinate needs both, x[j] and "
+        "score[j].",
+    )
+
+
+def _order(tasks: Iterable[Task]) -> dict[str, np.ndarray]:
+    """Chain and draw of each row; nothing for independent points."""
+    shapes = [task.chains for task in tasks if task.chains is not None]
+    if not shapes:
+        return {}
+    places = [np.indices(shape).reshape(2, -1) for shape in shapes]
+    return dict(zip((CHAIN, DRAW), np.concatenate(places, axis=1), strict=True))
 
 
 def _coordinates(points: np.ndarray, scores: np.ndarray) -> dict[str, np.ndarray]:
@@ -83,13 +103,7 @@ def _coordinates(points: np.ndarray, scores: np.ndarray) -> dict[str, np.ndarray
 
 
 def _stacked(columns: Columns, names: Sequence[str], file: str) -> np.ndarray:
-    for name in names:
-        if columns[name].dtype.kind not in "fiub":
-            raise ValueError(
-                f"Column {name!r} of {file!r} must hold numbers, but holds {_first_text(columns[name])!r}. Remove the "
-                "text, or the column."
-            )
-    stacked = np.column_stack([columns[name].astype(float) for name in names])
+    stacked = np.column_stack([_numbers(columns[name], name, file) for name in names])
     rows, places = np.nonzero(~np.isfinite(stacked))
     if rows.size:
         raise ValueError(
@@ -99,23 +113,57 @@ def _stacked(columns: Columns, names: Sequence[str], file: str) -> np.ndarray:
     return stacked
 
 
+def _numbers(column: np.ndarray, name: str, file: str) -> np.ndarray:
+    """A column as floats; whole numbers too long for a machine and decimals come as objects."""
+    try:
+        if column.dtype.kind in "fiubO":
+            return column.astype(float)
+    except (TypeError, ValueError):
+        pass
+    raise ValueError(
+        f"Column {name!r} of {file!r} must hold numbers, but holds {_first_text(column)!r}. Remove the text, or the "
+        "column."
+    )
+
+
 def _below_each_other(columns: Columns, points: np.ndarray, scores: np.ndarray, file: str) -> Tasks:
+    require(
+        VALUE in columns,
+        f"{file!r} has a column {TASK!r}, but none named {VALUE!r}; it has {_some(list(columns))}. Rename its column "
+        "of values.",
+    )
     values = _stacked(columns, [VALUE], file)[:, 0]
-    labels = columns[TASK].astype(str)
-    names = list(dict.fromkeys(labels.tolist()))
-    return Tasks([Task(points[labels == n], scores[labels == n], values[labels == n], name=n) for n in names])
+    labels = np.array([str(label) for label in columns[TASK].tolist()], dtype=object)
+    made = []
+    for name in dict.fromkeys(labels.tolist()):
+        rows = np.nonzero(labels == name)[0]
+        order, shape = _chains({key: columns[key][rows] for key in (CHAIN, DRAW) if key in columns}, len(rows), file)
+        rows = rows[order]
+        made.append(Task(points[rows].reshape(*shape, -1), scores[rows].reshape(*shape, -1),
+                         values[rows].reshape(shape), name=name))  # fmt: skip
+    return Tasks(made)
 
 
 def _chains(columns: Columns, n: int, file: str) -> tuple[np.ndarray, tuple[int, ...]]:
-    """The order of rows that puts chain after chain, and the leading shape of the arrays."""
-    if CHAIN not in columns:
+    """The order of rows that puts chain after chain, and the leading shape; draws without a chain are of one."""
+    if CHAIN not in columns and DRAW not in columns:
         return np.arange(n), (n,)
+    columns = {CHAIN: np.zeros(n), **columns}
+    keys = [columns[name] for name in (DRAW, CHAIN) if name in columns]
+    rows = list(zip(*(key.tolist() for key in keys), strict=True))
+    require(
+        not any(entry is None or entry != entry for row in rows for entry in row),
+        f"A row of {file!r} has no {CHAIN} or {DRAW}. Number all rows, or leave out these columns.",
+    )
+    require(
+        len(keys) == 1 or len(set(rows)) == n,
+        f"A draw of {file!r} occurs more than once in its chain. Give every run a number of its own as {CHAIN}.",
+    )
     labels, counts = np.unique(columns[CHAIN], return_counts=True)
     require(
         len(set(counts.tolist())) == 1,
         f"All chains in {file!r} must have as many draws, but they have {counts.tolist()}. Cut the longer ones.",
     )
-    keys = (columns[DRAW], columns[CHAIN]) if DRAW in columns else (columns[CHAIN],)
     return np.lexsort(keys), (len(labels), int(counts[0]))
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..data import Tasks, require
+from ..runtime.disk import replacing
 from . import archives, tables, trees
 from .arrays import arrays_of_tasks, tasks_of_arrays
 from .columns import columns_of_tasks, tasks_of_columns
@@ -72,8 +73,11 @@ def read_tasks(file: str | os.PathLike, most_bytes: int = MOST_BYTES) -> Tasks:
 
 
 def write_tasks(file: str | os.PathLike, tasks: Tasks) -> None:
-    """Write tasks to a file of the format that its name ends in."""
-    _format(Path(file)).write(Path(file), tasks)
+    """Write tasks to a file of the format that its name ends in; what was there stays until all is written."""
+    path = Path(file)
+    kind = _format(path)
+    with replacing(path) as temporary:
+        kind.write(temporary, tasks)
 
 
 def _format(path: Path) -> Format:

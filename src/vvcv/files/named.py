@@ -19,7 +19,7 @@ GROUPS = ("/", "/sample_stats", "/posterior")
 def read_arrays(file: Path, names: Collection[str], most_bytes: int) -> dict[str, np.ndarray]:
     """The arrays of a file by name: all of an archive, of a netCDF file those in `names`."""
     require(file.is_file(), f"FILE must be an existing file, but there is no {str(file)!r}. Check the path.")
-    return _npz(file, most_bytes) if file.suffix == ".npz" else _netcdf(file, set(names), most_bytes)
+    return _npz(file, most_bytes) if file.suffix.lower() == ".npz" else _netcdf(file, set(names), most_bytes)
 
 
 def _npz(file: Path, most_bytes: int) -> dict[str, np.ndarray]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping
+import re
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -13,32 +15,44 @@ from .limits import readable, within
 
 Columns = Mapping[str, np.ndarray]
 
+#: The column that says which task a row belongs to, and how a line that is no row begins.
+TASK, COMMENT = "task", "#"
+
 REMEDY = "Write one header line and as many comma-separated numbers in every row."
 
 
 def read_csv(file: Path, limit: int) -> Columns:
-    """The columns of a CSV file; lines that start with # are comments."""
+    """The columns of a CSV file that have a name; lines that start with # are comments, labels of tasks are text."""
     import pandas as pd
 
     within(file.stat().st_size, limit, file.name)
-    with readable(file, "a CSV table", REMEDY):
-        names = _header(file)
+    with readable(file, "a CSV table", REMEDY), warnings.catch_warnings():
+        warnings.simplefilter("error", pd.errors.ParserWarning)  # that rows are longer than the header, and were cut
+        names, comments = _header(file), _comments(file)
         exact = {} if int(pd.__version__.split(".")[0]) >= 3 else {"float_precision": "round_trip"}  # 3.x always is
-        frame = pd.read_csv(file, comment="#", index_col=False, **exact)  # type: ignore[call-overload]
-    require(
-        len(set(names)) == len(names),
-        f"{file.name!r} has several columns of the name {next((n for n in names if names.count(n) > 1), '')!r}. "
-        "Rename them.",
-    )
-    require(len(frame) > 0, f"{file.name!r} has a header and no rows. Write it again.")
-    return {str(name): frame[name].to_numpy() for name in frame.columns}
+        frame = pd.read_csv(  # type: ignore[call-overload]
+            file,
+            skiprows=list(comments),
+            index_col=False,
+            skipinitialspace=True,
+            dtype={name: str for name in names if name == TASK},
+            keep_default_na=False,  # NA may be the name of a task
+            na_values={name: [""] for name in names if name != TASK},
+            **exact,
+        )
+        frame.columns = names
+        frame = frame.iloc[_warm_up(comments.values()) :]
+    require(len(names) > 1, f"{file.name!r} has but one column, {names[:1]}. Separate its columns by commas.")
+    repeated = [name for name in names if name and names.count(name) > 1]
+    require(not repeated, f"{file.name!r} has several columns of the name {repeated[:1]}. Rename them.")
+    return {name: frame[name].to_numpy() for name in names if name}  # pandas and R put numbers of rows under no name
 
 
 def write_csv(file: Path, columns: Columns) -> None:
-    """A CSV file in which every number keeps all its digits."""
+    """A CSV file in which every number keeps all its digits, and text is quoted."""
     import pandas as pd
 
-    pd.DataFrame(dict(columns)).to_csv(file, index=False)
+    pd.DataFrame(dict(columns)).to_csv(file, index=False, quoting=csv.QUOTE_NONNUMERIC)
 
 
 def read_parquet(file: Path, limit: int) -> Columns:
@@ -60,9 +74,36 @@ def write_parquet(file: Path, columns: Columns) -> None:
 
 
 def _header(file: Path) -> list[str]:
-    with file.open(newline="", encoding="utf-8") as lines:
-        rows = csv.reader(line for line in lines if not line.startswith("#"))
-        return [name.strip() for name in next(rows, [])]
+    rows = csv.reader((line for _, line, comment in _lines(file) if not comment), skipinitialspace=True)
+    return next((row for row in rows if row), [])
+
+
+def _comments(file: Path) -> dict[int, str]:
+    """The rows that are comments as a whole, by their numbers."""
+    return {number: line for number, line, comment in _lines(file) if comment}
+
+
+def _lines(file: Path) -> Iterator[tuple[int, str, bool]]:
+    """Each line with the number of its row and whether it is a comment; what is quoted is of a name."""
+    number, quoted = 0, False
+    with file.open(newline="", encoding="utf-8-sig") as lines:
+        for line in lines:
+            comment = not quoted and line.startswith(COMMENT)
+            yield number, line, comment
+            quoted ^= not comment and line.count('"') % 2 == 1
+            number += not quoted
+
+
+def _warm_up(comments: Iterable[str]) -> int:
+    """Rows at the top that CmdStan made while it adapted, if it says that it has kept them: they are no draws.
+
+    >>> _warm_up(["#     num_warmup = 1000 (Default)", "#     save_warmup = true", "#     thin = 3"])
+    334
+    """
+    said = {match[1]: match[2] for line in comments if (match := re.match(r"#\s*(\w+) = (\w+)", line))}
+    if said.get("save_warmup") not in ("1", "true"):
+        return 0
+    return -(-int(said.get("num_warmup", 0)) // int(said.get("thin", 1)))
 
 
 def _parquet():

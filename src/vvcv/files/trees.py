@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..data import require
-from .arrays import Labelled, wanted
+from .arrays import NAMES, POINTS, POSTERIOR, SCORES, Labelled, wanted
 from .limits import readable, within
 
 LEADING = ("chain", "draw")
@@ -33,9 +34,24 @@ def read_zarr(file: Path, limit: int) -> dict[str, Labelled]:
 
 
 def write_netcdf(file: Path, arrays: Mapping[str, np.ndarray]) -> None:
-    """A netCDF file with a group for each task that has points of its own."""
+    """A netCDF file with a group for each task that has points of its own.
+
+    It is made in memory: where a disk is full, the HDF5 library ends the whole process.
+    """
     need_netcdf()
-    _tree(arrays).to_netcdf(file, engine="h5netcdf")
+    import h5netcdf
+    import h5py
+
+    buffer = io.BytesIO()
+    with h5netcdf.File(buffer, "w") as opened:
+        for path, array in arrays.items():
+            group, _, name = path.rpartition("/")
+            place = (opened.groups.get(group) or opened.create_group(group)) if group else opened
+            dims, text = _dims(path, arrays), array.dtype.kind == "U"
+            place.dimensions.update({d: n for d, n in zip(dims, array.shape, strict=True) if d not in place.dimensions})
+            dtype = h5py.string_dtype() if text else array.dtype
+            place.create_variable(name, dims, dtype, array.astype(object) if text else array)
+    file.write_bytes(buffer.getvalue())
 
 
 def write_zarr(file: Path, arrays: Mapping[str, np.ndarray]) -> None:
@@ -47,22 +63,38 @@ def write_zarr(file: Path, arrays: Mapping[str, np.ndarray]) -> None:
 def _read(file: Path, limit: int, engine: Any, kind: str) -> dict[str, Labelled]:
     import xarray as xr
 
-    options: dict[str, Any] = {"consolidated": False} if engine == "zarr" else {}
+    # A plain HDF5 file has no names for its axes.
+    options: dict[str, Any] = {"consolidated": False} if engine == "zarr" else {"phony_dims": "access"}
+    options["decode_times"] = False  # days are numbers, too
     with readable(file, kind, REMEDY), xr.open_datatree(file, engine=engine, **options) as tree:
         needed = {
             path: variable
             for node in tree.subtree
-            for name, variable in node.to_dataset(inherit=False).data_vars.items()
+            for name, variable in _variables(node)
             if wanted(path := f"{node.path}/{name}".lstrip("/"))
         }
         within(sum(variable.nbytes for variable in needed.values()), limit, file.name)
-        return {path: _labelled(variable) for path, variable in needed.items()}
+        paths = sorted(needed) if engine == "zarr" else needed  # folders list their entries in an order of their own
+        return {path: _labelled(needed[path], path) for path in paths}
 
 
-def _labelled(variable: Any) -> Labelled:
-    """An array with chains and draws first, and the labels of the axes that have any."""
-    if set(LEADING) <= set(variable.dims):
-        variable = variable.transpose(*LEADING, ...)
+def _variables(node: Any) -> Iterator[tuple[Any, Any]]:
+    """The variables of a group, and its coordinate of names, but not of a posterior, where all are variables."""
+    dataset = node.to_dataset(inherit=False)
+    yield from dataset.data_vars.items()
+    if NAMES in dataset.coords and node.name != POSTERIOR:
+        yield NAMES, dataset[NAMES]
+
+
+def _labelled(variable: Any, path: str) -> Labelled:
+    """An array with chains and draws first, then coordinates if it is of points, and the labels of axes that have any.
+
+    Points in one dimension may come without an axis for it.
+    """
+    leading = [dim for dim in LEADING if dim in variable.dims]
+    variable = variable.transpose(*leading, ...)
+    if path.rpartition("/")[2] in {*POINTS, *SCORES} and set(variable.dims) == set(LEADING):
+        variable = variable.expand_dims("parameter", axis=-1)
     labels = [
         [str(label) for label in variable[dim].values.tolist()] if dim in variable.coords else None
         for dim in variable.dims
@@ -70,23 +102,24 @@ def _labelled(variable: Any) -> Labelled:
     return Labelled(variable.values, labels)
 
 
-def _tree(arrays: Mapping[str, np.ndarray]):
+def _tree(arrays: Mapping[str, np.ndarray]) -> Any:
     import xarray as xr
 
     groups: dict[str, dict[str, Any]] = {}
     for path, array in arrays.items():
         group, _, name = path.rpartition("/")
         values = array.astype(object) if array.dtype.kind == "U" else array
-        groups.setdefault(f"/{group}", {})[name] = (_dims(name, array.ndim), values)
+        groups.setdefault(f"/{group}", {})[name] = (_dims(path, arrays), values)
     return xr.DataTree.from_dict({group: xr.Dataset(variables) for group, variables in groups.items()})
 
 
-def _dims(name: str, ndim: int) -> tuple[str, ...]:
-    last = {"points": "parameter", "scores": "parameter", "values": "task", "names": "task"}[name]
-    if name == "names":
-        return (last,)
-    leading = LEADING if ndim == 3 else ("draw",)
-    return (*leading, last)[:ndim]
+def _dims(path: str, arrays: Mapping[str, np.ndarray]) -> tuple[str, ...]:
+    """Names of the axes of an array; whether there are chains is seen from the points beside it."""
+    group, slash, name = path.rpartition("/")
+    if name == NAMES:
+        return ("task",)
+    leading = LEADING if arrays[f"{group}{slash}points"].ndim == 3 else LEADING[1:]
+    return (*leading, "task" if name == "values" else "parameter")[: arrays[path].ndim]
 
 
 def _refuse_pickle(folder: Path) -> None:

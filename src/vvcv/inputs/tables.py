@@ -32,6 +32,11 @@ def read_runs(table: Any, inputs: Sequence[str], value: Any, fidelity: str | Non
         f"The table must have columns {wanted}, but {missing} are missing; it has {[str(c) for c in table.columns]}.",
     )
     require(len(table) > 0, "The table must have rows, one for each run, but it is empty.")
+    unknown = 0 if fidelity is None else int(table[fidelity].isna().sum())
+    require(
+        unknown == 0,
+        f"Every run must say of which model it is, but {unknown} have no {fidelity!r}. Remove or name them.",
+    )
     groups = [("", table)] if fidelity is None else table.groupby(fidelity, sort=False)
     for label, rows in groups:
         for column in values:
@@ -82,7 +87,11 @@ def _as_table(table: Any) -> Any:
     kind = file.suffix.lower()
     require(kind in (".csv", ".parquet"), f"A table's file must end in .csv or .parquet, but is {file.name!r}.")
     try:
-        return pd.read_csv(file) if kind == ".csv" else pd.read_parquet(file)
+        with warnings.catch_warnings():
+            warnings.simplefilter(
+                "error", pd.errors.ParserWarning
+            )  # that rows are longer than the header, and were cut
+            return pd.read_csv(file, index_col=False) if kind == ".csv" else pd.read_parquet(file)
     except ImportError:
         raise ImportError("Parquet files need pyarrow: pip install 'vvcv[files]'.") from None
     except Exception as error:  # a broken file raises many kinds

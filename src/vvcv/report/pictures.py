@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import Float
 
 from .plot import height_for, matplotlib_module, plot_estimate
-from .table import printable
+from .table import printable, shortened
 
 #: Labels on the axes of a heat map beyond which only numbers of tasks are shown.
 MOST_LABELS = 30
@@ -49,7 +49,7 @@ def gains(names: Sequence[str], gain: Float[np.ndarray, " T"]) -> str:
         axes.barh(rows, np.maximum(np.nan_to_num(finite, nan=1.0), 1e-3), color="#1f5fa8", height=0.6)
         axes.axvline(1, color="0.3", lw=1)
         axes.set_xscale("log")
-        axes.set_yticks(rows, [printable(name) for name in names], parse_math=False)
+        axes.set_yticks(rows, [shortened(name) for name in names], parse_math=False)
         axes.set_ylim(len(names) - 0.5, -0.5)
         axes.set_xlabel("gain: how many times more samples the plain average would need")
 
@@ -65,7 +65,7 @@ def likeness(names: Sequence[str], correlation: Float[np.ndarray, "T T"]) -> str
         image = axes.imshow(correlation, cmap="RdBu_r", vmin=-1, vmax=1)
         axes.figure.colorbar(image, ax=axes, label="correlation", shrink=0.8)
         if few:
-            ticks, labels = np.arange(len(names)), [printable(name) for name in names]
+            ticks, labels = np.arange(len(names)), [shortened(name) for name in names]
             axes.set_xticks(ticks, labels, rotation=90, parse_math=False)
             axes.set_yticks(ticks, labels, parse_math=False)
 

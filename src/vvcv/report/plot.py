@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .table import printable
+from .table import shortened
 
 
 def plot_estimate(names: Sequence[str], columns: Mapping[str, np.ndarray], ax: Any = None, exact: Any = None):
@@ -29,7 +29,7 @@ def plot_estimate(names: Sequence[str], columns: Mapping[str, np.ndarray], ax: A
     ax.errorbar(shift, rows - 0.15, xerr=bar, color="C0", label="vvcv", **style)
     if exact is not None:
         ax.plot((np.asarray(exact) - centre) / unit, rows - 0.15, "x", color="C3", ms=9, label="exact", zorder=3)
-    ax.set_yticks(rows, [printable(name) for name in names], parse_math=False)
+    ax.set_yticks(rows, [shortened(name) for name in names], parse_math=False)
     ax.set_ylim(count - 0.5, -0.5)
     ax.set_xlabel("distance from the plain average, in its standard errors (bars: two standard errors)")
     ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False)

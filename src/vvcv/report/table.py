@@ -10,6 +10,12 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+#: Letters of a name beside a picture: half of its width, so that the other half is left to draw in.
+LONGEST = 40
+
+#: Digits that every float64 holds: more would show how it is stored.
+EXACT = 15
+
 
 def table(names: Sequence[str], columns: Mapping[str, np.ndarray], remarks: Sequence[str] = ()) -> str:
     """Per task: estimate, standard error, plain average with its own, and the gain in samples."""
@@ -35,14 +41,31 @@ def printable(name: object) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(name))
 
 
+def shortened(name: object) -> str:
+    """A name that leaves room for a picture beside it: its ends, which tell names apart.
+
+    >>> shortened("mu"), len(shortened("very " * 60))
+    ('mu', 40)
+    """
+    text, half = printable(name), LONGEST // 2
+    return text if len(text) <= LONGEST else f"{text[:half]}…{text[1 - half :]}"
+
+
 def with_error(mean: float, error: float) -> tuple[str, str]:
-    """A number and its standard error, both to the digits that the error leaves meaningful (two)."""
+    """A number and its standard error, both to the digits that the error leaves meaningful (two).
+
+    >>> with_error(123456789.123, 0.02)
+    ('123456789.123', '0.02')
+    """
     mean, error = float(mean), float(error)
+    digits = 8
     if error > 0 and np.isfinite(error):
-        decimals = int(np.clip(1 - np.floor(np.log10(error)), 0, 12))
+        last = int(np.floor(np.log10(error))) - 1
         if abs(mean) < 1e8 and 1e-10 < error < 1e8:
-            return f"{mean:.{decimals}f}", f"{error:.2g}"
-    return f"{mean:.8g}", f"{error:.2g}"
+            return f"{mean:.{max(-last, 0)}f}", f"{error:.2g}"
+        if mean and np.isfinite(mean):
+            digits = int(np.clip(np.floor(np.log10(abs(mean))) - last + 1, 2, EXACT))
+    return f"{mean:.{digits}g}", f"{error:.2g}"
 
 
 def gain(factor: float) -> str:

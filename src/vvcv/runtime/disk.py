@@ -4,22 +4,40 @@ from __future__ import annotations
 
 import os
 import secrets
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
 
+def place_for(path: Path) -> Path:
+    """Where a file or folder is going to be written, or an OSError that says why it cannot be."""
+    path = path.resolve()  # a link keeps pointing where it did
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"There is no folder {str(path.parent)!r} to write {path.name!r} in. Make it first.")
+    if not os.access(path.parent, os.W_OK):
+        raise PermissionError(f"{str(path.parent)!r} does not let {path.name!r} be written. Choose another folder.")
+    return path
+
+
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """A temporary file in the folder of `path` that takes its place when the block ends well, and else vanishes."""
-    path = path.resolve()  # a link keeps pointing where it did
-    temporary = path.with_name(f".vvcv-{secrets.token_hex(8)}.tmp")
+    """A temporary file or folder beside `path` that takes its place when the block ends well, and else vanishes."""
+    path = place_for(path)
+    temporary, old = (path.with_name(f".vvcv-{secrets.token_hex(8)}.tmp") for _ in range(2))
     try:
         yield temporary
+        if path.is_dir() and not temporary.is_dir():
+            raise IsADirectoryError(f"{str(path)!r} is a folder, but a file is to be written. Choose another name.")
         force_to_disk(temporary)
+        if path.is_dir():  # what a folder holds cannot be replaced at once
+            os.replace(path, old)
         os.replace(temporary, path)
+        shutil.rmtree(old, ignore_errors=True)
     finally:
+        if temporary.is_dir():
+            shutil.rmtree(temporary, ignore_errors=True)
         temporary.unlink(missing_ok=True)
     force_to_disk(path.parent)  # the new name must survive a crash, too
 
