@@ -55,6 +55,27 @@ def test_functions_get_whole_arrays_and_give_one_or_several_integrands(posterior
     assert posterior.expect("mu", functions=functions).names == ("mu", "best", "both[0]", "both[1]")
 
 
+@pytest.mark.parametrize(("dtype", "largest"), [("int32", 100_000), ("uint8", 200), ("float32", 1e30), ("bool", 1)])
+def test_powers_of_narrow_numbers_are_those_of_wide_ones(dtype, largest):
+    z = np.random.default_rng(0).normal(size=(1, 9, 1))
+    draws = {"k": np.full((1, 9), largest, dtype=dtype)}
+    tasks = vvcv.Posterior(z, -z, draws).expect(
+        "k", moments=3, functions={"square": lambda draws: draws["k"] * draws["k"]}
+    )
+    number = float(np.asarray(largest, dtype=dtype))
+    for name, power in (("k^2", 2), ("k^3", 3), ("square", 2)):
+        np.testing.assert_array_equal(tasks[name].values, number**power)
+
+
+def test_functions_in_jax_are_evaluated_in_double_precision(posterior):
+    import jax.numpy as jnp
+
+    values = posterior.expect(functions={"exp": lambda draws: jnp.exp(draws["mu"] + 100)})["exp"].values
+    np.testing.assert_allclose(
+        values, np.exp(posterior["mu"].values + 100), rtol=1e-13
+    )  # too large for single precision
+
+
 @pytest.mark.parametrize(
     ("asked", "message"),
     [

@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import Float
 
 from ..data import finite_array, require
+from .double import in_double
 
 Draws = Mapping[str, Float[np.ndarray, "chain draw *shape"]]
 Values = Float[np.ndarray, "chain draw"]
@@ -38,7 +39,11 @@ def integrands(
         f"moments is the highest power to average, an integer of at least 1, but is {moments!r}.",
     )
     chosen = _chosen(draws, var_names, functions)
-    first = {name: values for variable in chosen for name, values in elements(variable, draws[variable], labels)}
+    first = {
+        name: values.astype(np.float64)  # whose powers neither wrap around nor round to single precision
+        for variable in chosen
+        for name, values in elements(variable, draws[variable], labels)
+    }
     powers = {f"{name}^{k}": values**k for k in range(2, moments + 1) for name, values in first.items()}
     return {**first, **powers, **_evaluated(draws, functions or {})}
 
@@ -69,7 +74,7 @@ def _evaluated(draws: Draws, functions: Functions) -> dict[str, np.ndarray]:
     leading = next(iter(draws.values())).shape[:2]
     found: dict[str, Values] = {}
     for name, function in functions.items():
-        values = finite_array(function(dict(draws)), f"values of the function {name!r}")
+        values = finite_array(in_double(function)(dict(draws)), f"values of the function {name!r}")
         require(
             values.shape[:2] == leading,
             f"The function {name!r} must give one number or one array per draw, shape {leading} or {(*leading, 'k')}, "
