@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from pathlib import Path
 
@@ -88,6 +89,16 @@ def test_a_function_of_ones_own_takes_means_by_name_or_as_an_array():
     assert str(by_place).count("+-") == 4 and "plain averages" in str(by_name)
 
 
+def test_means_can_be_gone_through_and_end_where_they_end():
+    estimate = vvcv.estimate(TASKS, "mc")
+    with pytest.raises(IndexError, match="none at place 2"):
+        vvcv.functional(estimate, lambda m: m[2])
+    with pytest.raises(IndexError, match="none at place -3"):
+        vvcv.functional(estimate, lambda m: m[np.int64(-3)])
+    assert vvcv.functional(estimate, lambda m: m[-1]).value == estimate.mean[1]
+    assert vvcv.functional(estimate, sum).value == pytest.approx(estimate.mean.sum(), rel=1e-14)
+
+
 def test_intervals_are_those_of_student_and_refuse_nonsense():
     found = vvcv.functional(vvcv.estimate(TASKS, "mc"), "ratio", "a", "b")
     low, high = found.interval()
@@ -106,8 +117,9 @@ def test_refusals_say_what_to_do():
         vvcv.functional(estimate, "ratio", "a")
     with pytest.raises(ValueError, match="no estimate named 'c'"):
         vvcv.functional(estimate, lambda m: m["c"])
-    with pytest.raises(ValueError, match=r"jax\.numpy"):
-        vvcv.functional(estimate, lambda m: np.exp(m["a"]))
+    for mine in (lambda m: np.exp(m["a"]), lambda m: math.exp(m["a"]), lambda m: float(m["a"])):
+        with pytest.raises(ValueError, match=r"jax\.numpy"):
+            vvcv.functional(estimate, mine)
     own = vvcv.Tasks([vvcv.Task(X[:200], -X[:200], A[:200], "a"), vvcv.Task(X[200:], -X[200:], B[200:], "b")])
     with pytest.raises(ValueError, match="points of their own"):
         vvcv.functional(own, "covariance", "a", "b", method="zv")

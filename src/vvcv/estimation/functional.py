@@ -37,6 +37,8 @@ class Means:
         self.names, self.values = tuple(names), values
 
     def __getitem__(self, key: Any) -> Float[Array, ""]:
+        if isinstance(key, int | np.integer) and not -len(self) <= key < len(self):  # JAX would give the last one
+            raise IndexError(f"There are {len(self)} estimates, {list(self.names)}, and none at place {key}.")
         if not isinstance(key, str):
             return self.values[key]
         require(key in self.names, f"There is no estimate named {key!r}; the names are {list(self.names)}.")
@@ -182,8 +184,10 @@ def _delta(result: Estimate, g: Callable[[Any], Any], label: str) -> Functional:
 def _with_slopes(function: Callable[[Any], Any], means: np.ndarray, label: str) -> tuple[np.ndarray, np.ndarray]:
     try:
         return np.asarray(function(jnp.asarray(means))), np.asarray(jax.jacrev(function)(jnp.asarray(means)))
-    except jax.errors.TracerArrayConversionError:
-        raise ValueError(f"{label} must be a function that JAX can differentiate: use jax.numpy, not numpy.") from None
+    except (jax.errors.TracerArrayConversionError, jax.errors.ConcretizationTypeError):
+        raise ValueError(
+            f"{label} must be a function that JAX can differentiate: use jax.numpy, not numpy, math or float()."
+        ) from None
 
 
 def _error_and_freedom(result: Estimate, slopes: Float[np.ndarray, "... T"]) -> tuple[np.ndarray, np.ndarray]:
