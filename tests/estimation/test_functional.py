@@ -78,6 +78,29 @@ def test_common_functions_of_a_gaussian_are_exact_by_polynomials(kind, names, ex
     assert abs(found.plain_value - exact) < 5 * found.plain_std_error
 
 
+@pytest.mark.parametrize("kind", ["variance", "sd", "cv", "covariance", "correlation"])
+def test_spreads_about_a_large_mean_are_those_about_a_small_one(kind):
+    names = ["a", "b"] if kind in ("covariance", "correlation") else ["a"]
+    growth = np.exp(X[:, 0] / 2)
+    near = vvcv.Tasks.shared(X, -X, np.column_stack([growth, B]), names=["a", "b"])
+    far = vvcv.Tasks.shared(X, -X, np.column_stack([growth + 1e8, B]), names=["a", "b"])
+    expected, found = (vvcv.functional(tasks, kind, *names, method="zv") for tasks in (near, far))
+    scale = (1e8 + np.exp(1 / 8)) / vvcv.estimate(near, "zv").mean[0] if kind == "cv" else 1.0
+    for number in ("value", "plain_value"):
+        assert scale * getattr(found, number) == pytest.approx(getattr(expected, number), rel=0.02)
+    assert scale * found.std_error == pytest.approx(expected.std_error, rel=2 if kind == "cv" else 1e-3)
+
+
+def test_a_product_that_is_also_a_factor_is_no_matter():
+    x = X[:, 0]
+    tasks = vvcv.Tasks.shared(X, -X, np.column_stack([x, x**2]), names=["x", "x^2"])
+    found = vvcv.functional(tasks, "covariance", "x", "x^2", method="zv")
+    assert abs(found.value) < 4 * found.std_error + 1e-9  # E[x^3] = 0
+    assert vvcv.functional(tasks, "correlation", "x", "x^2", method="mc").value == pytest.approx(
+        np.corrcoef(x, x**2)[0, 1], rel=1e-12
+    )
+
+
 def test_a_function_of_ones_own_takes_means_by_name_or_as_an_array():
     estimate = vvcv.estimate(TASKS, "mc")
     by_name = vvcv.functional(estimate, lambda m: m["a"] * m["b"])
