@@ -124,6 +124,25 @@ def test_a_run_on_a_potential_energy_has_its_draws_as_they_are(monkeypatch):
         vvcv.from_numpyro(mcmc)
 
 
+@pytest.mark.parametrize(
+    ("start", "square", "names"),
+    [
+        (jnp.zeros((2, 2)), lambda z: jnp.sum(z**2), ("x[0]", "x[1]")),
+        (
+            {"a": {"b": jnp.zeros((2, 1))}, "c": jnp.zeros(2)},
+            lambda z: z["a"]["b"][0] ** 2 + z["c"] ** 2,
+            ("a.b[0]", "c"),
+        ),
+    ],
+)
+def test_a_potential_energy_may_be_of_any_pytree(start, square, names):
+    kernel = numpyro.infer.HMC(potential_fn=square, trajectory_length=None, num_steps=8)
+    posterior = vvcv.from_numpyro(run(None, kernel=kernel, fields=("z_grad",), init_params=start))
+    assert posterior.names == names and posterior.unconstrained.shape == (2, 60, 2)
+    np.testing.assert_allclose(posterior.scores, -2 * posterior.points, rtol=1e-5)
+    np.testing.assert_array_equal(posterior[1].values, posterior[1].points[:, 1])
+
+
 def test_a_sampler_that_has_not_run_is_refused():
     with pytest.raises(ValueError, match="that has run"):
         vvcv.from_numpyro(numpyro.infer.MCMC(numpyro.infer.HMC(model), num_warmup=1, num_samples=1))

@@ -46,11 +46,13 @@ def from_numpyro(
         getattr(mcmc, "last_state", None) is not None and hasattr(mcmc, "get_samples"),
         f"from_numpyro takes a numpyro.infer.MCMC that has run, but got a {type(mcmc).__name__} that has not.",
     )
-    draws = {name: np.asarray(values) for name, values in mcmc.get_samples(group_by_chain=True).items()}
+    samples = mcmc.get_samples(group_by_chain=True)
     kept = mcmc.get_extra_fields(group_by_chain=True).get("z_grad")
     if getattr(mcmc.sampler, "model", None) is None:  # run on a potential energy: its draws are not transformed
-        flat, potential = flatten(draws, True), None
+        flat, potential = flatten(samples, True), None
+        draws = flat.draws
     else:
+        draws = {name: np.asarray(values) for name, values in samples.items()}
         model, args, kwargs = _model(mcmc, model_args, model_kwargs)
         latent, summed_out = _latent_sites(model, args, kwargs, draws)
         flat = _unconstrained(model, args, kwargs, {name: draws[name] for name in latent})
