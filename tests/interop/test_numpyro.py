@@ -143,6 +143,27 @@ def test_a_potential_energy_may_be_of_any_pytree(start, square, names):
     np.testing.assert_array_equal(posterior[1].values, posterior[1].points[:, 1])
 
 
+@pytest.mark.parametrize("size", [2, 3, None])
+def test_scores_of_a_part_of_the_data_are_refused(size):
+    def by_parts(data):
+        mu = numpyro.sample("mu", dist.Normal(0, 1))
+        with numpyro.plate("rows", len(data), subsample_size=size) as rows:
+            numpyro.sample("data", dist.Normal(mu, 1), obs=data[rows])
+
+    mcmc = SimpleNamespace(  # HMCECS samples such models
+        sampler=SimpleNamespace(model=by_parts),
+        last_state=0,
+        get_samples=lambda group_by_chain: {"mu": np.zeros((1, 9), dtype=np.float32)},
+        get_extra_fields=lambda group_by_chain: {},
+    )
+    if size == 2:
+        with pytest.raises(ValueError, match=r"subsample of its plates \['rows'\]"):
+            vvcv.from_numpyro(mcmc, model_args=(jnp.array(DATA),))
+    else:
+        posterior = vvcv.from_numpyro(mcmc, model_args=(jnp.array(DATA),))
+        np.testing.assert_allclose(posterior.scores, DATA.sum(), rtol=1e-12)
+
+
 def test_a_sampler_that_has_not_run_is_refused():
     with pytest.raises(ValueError, match="that has run"):
         vvcv.from_numpyro(numpyro.infer.MCMC(numpyro.infer.HMC(model), num_warmup=1, num_samples=1))

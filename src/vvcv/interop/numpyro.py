@@ -103,6 +103,12 @@ def _latent_sites(model: Any, args: tuple, kwargs: dict, draws: dict[str, np.nda
     handlers = needs("numpyro", "from_numpyro", "numpyro.handlers")
     one = {name: values[0, 0] for name, values in draws.items()}
     sites = handlers.trace(handlers.substitute(model, data=one)).get_trace(*args, **kwargs)
+    parts = [name for name, site in sites.items() if site["type"] == "plate" and len(site["value"]) < site["args"][0]]
+    require(
+        not parts,
+        f"The model looks at a subsample of its plates {parts}, and scores of a part of the data are not those of the "
+        "posterior. Sample a model without subsample_size, or pass model_args with which it has none.",
+    )
     free = [name for name, site in sites.items() if site["type"] == "sample" and not site["is_observed"]]
     continuous = [name for name in free if not sites[name]["fn"].support.is_discrete]
     missing = [name for name in continuous if name not in draws]
