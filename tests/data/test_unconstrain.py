@@ -73,3 +73,13 @@ def test_each_coordinate_has_its_own_bounds_and_chains_keep_their_shape():
 def test_points_on_or_beyond_a_bound_are_refused(points, bounds, message):
     with pytest.raises(ValueError, match=message):
         vvcv.unconstrain(points, np.zeros_like(points), *bounds)
+
+
+def test_none_stands_for_no_bound_of_one_coordinate_too():
+    x = np.array([[0.5, -2.0], [2.0, 1.0]])
+    found = vvcv.unconstrain(x, -x, lower=[0, None], upper=[None, 3])
+    expected = vvcv.unconstrain(x, -x, lower=[0, -np.inf], upper=[np.inf, 3])
+    np.testing.assert_array_equal(found.points, expected.points)
+    np.testing.assert_array_equal(found.scores, expected.scores)
+    with pytest.raises(ValueError, match="lower must not be nan"):
+        vvcv.unconstrain(x, -x, lower=[0, np.nan])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from pathlib import Path
 
@@ -77,6 +78,29 @@ def test_common_functions_of_a_gaussian_are_exact_by_polynomials(kind, names, ex
     assert abs(found.plain_value - exact) < 5 * found.plain_std_error
 
 
+@pytest.mark.parametrize("kind", ["variance", "sd", "cv", "covariance", "correlation"])
+def test_spreads_about_a_large_mean_are_those_about_a_small_one(kind):
+    names = ["a", "b"] if kind in ("covariance", "correlation") else ["a"]
+    growth = np.exp(X[:, 0] / 2)
+    near = vvcv.Tasks.shared(X, -X, np.column_stack([growth, B]), names=["a", "b"])
+    far = vvcv.Tasks.shared(X, -X, np.column_stack([growth + 1e8, B]), names=["a", "b"])
+    expected, found = (vvcv.functional(tasks, kind, *names, method="zv") for tasks in (near, far))
+    scale = (1e8 + np.exp(1 / 8)) / vvcv.estimate(near, "zv").mean[0] if kind == "cv" else 1.0
+    for number in ("value", "plain_value"):
+        assert scale * getattr(found, number) == pytest.approx(getattr(expected, number), rel=0.02)
+    assert scale * found.std_error == pytest.approx(expected.std_error, rel=2 if kind == "cv" else 1e-3)
+
+
+def test_a_product_that_is_also_a_factor_is_no_matter():
+    x = X[:, 0]
+    tasks = vvcv.Tasks.shared(X, -X, np.column_stack([x, x**2]), names=["x", "x^2"])
+    found = vvcv.functional(tasks, "covariance", "x", "x^2", method="zv")
+    assert abs(found.value) < 4 * found.std_error + 1e-9  # E[x^3] = 0
+    assert vvcv.functional(tasks, "correlation", "x", "x^2", method="mc").value == pytest.approx(
+        np.corrcoef(x, x**2)[0, 1], rel=1e-12
+    )
+
+
 def test_a_function_of_ones_own_takes_means_by_name_or_as_an_array():
     estimate = vvcv.estimate(TASKS, "mc")
     by_name = vvcv.functional(estimate, lambda m: m["a"] * m["b"])
@@ -86,6 +110,16 @@ def test_a_function_of_ones_own_takes_means_by_name_or_as_an_array():
     assert by_place.std_error[0] == pytest.approx(by_name.std_error, rel=1e-12)
     assert by_place.std_error[1] == pytest.approx(np.std(A + B, ddof=1) / 20, rel=1e-10)
     assert str(by_place).count("+-") == 4 and "plain averages" in str(by_name)
+
+
+def test_means_can_be_gone_through_and_end_where_they_end():
+    estimate = vvcv.estimate(TASKS, "mc")
+    with pytest.raises(IndexError, match="none at place 2"):
+        vvcv.functional(estimate, lambda m: m[2])
+    with pytest.raises(IndexError, match="none at place -3"):
+        vvcv.functional(estimate, lambda m: m[np.int64(-3)])
+    assert vvcv.functional(estimate, lambda m: m[-1]).value == estimate.mean[1]
+    assert vvcv.functional(estimate, sum).value == pytest.approx(estimate.mean.sum(), rel=1e-14)
 
 
 def test_intervals_are_those_of_student_and_refuse_nonsense():
@@ -106,8 +140,9 @@ def test_refusals_say_what_to_do():
         vvcv.functional(estimate, "ratio", "a")
     with pytest.raises(ValueError, match="no estimate named 'c'"):
         vvcv.functional(estimate, lambda m: m["c"])
-    with pytest.raises(ValueError, match=r"jax\.numpy"):
-        vvcv.functional(estimate, lambda m: np.exp(m["a"]))
+    for mine in (lambda m: np.exp(m["a"]), lambda m: math.exp(m["a"]), lambda m: float(m["a"])):
+        with pytest.raises(ValueError, match=r"jax\.numpy"):
+            vvcv.functional(estimate, mine)
     own = vvcv.Tasks([vvcv.Task(X[:200], -X[:200], A[:200], "a"), vvcv.Task(X[200:], -X[200:], B[200:], "b")])
     with pytest.raises(ValueError, match="points of their own"):
         vvcv.functional(own, "covariance", "a", "b", method="zv")

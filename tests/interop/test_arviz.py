@@ -54,6 +54,22 @@ def test_kept_draws_and_gradients_are_the_points_and_scores(form):
     assert vvcv.from_nutpie(form(groups())).names == posterior.names
 
 
+def test_angles_that_went_round_are_cut_open():
+    """A density proportional to exp(cos x): in z = log((pi + x) / (pi - x)) its score has a Jacobian."""
+    angle = np.random.default_rng(3).vonmises(0, 1, size=(2, 30))
+    found = groups()
+    names = ["wind_circular__", "a", "b"]
+    stats = found["sample_stats"].assign_coords(unconstrained_parameter=names)
+    stats["unconstrained_draw"][..., 0] = angle + 2 * np.pi * np.arange(-15, 15)
+    stats["gradient"][..., 0] = -np.sin(angle)
+    posterior = vvcv.from_arviz(xr.DataTree.from_dict({**found, "sample_stats": stats}))
+    expected = vvcv.unconstrain(angle[..., None], -np.sin(angle)[..., None], -np.pi, np.pi)
+    np.testing.assert_allclose(posterior.unconstrained[..., :1], expected.points, atol=1e-10)
+    np.testing.assert_allclose(posterior.unconstrained_scores[..., :1], expected.scores, atol=1e-10)
+    np.testing.assert_array_equal(posterior.unconstrained[..., 1:], Z[..., 1:])
+    np.testing.assert_array_equal(posterior.unconstrained_scores[..., 1:], -3 * Z[..., 1:])
+
+
 def test_groups_are_aligned_by_label():
     found = groups()
     order = RNG.permutation(30)

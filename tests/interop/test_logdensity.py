@@ -96,3 +96,15 @@ def test_an_error_of_the_density_itself_reaches_the_user():
 
     with pytest.raises(TypeError, match="my own mistake"):
         vvcv.from_logdensity(broken, RNG.normal(size=(30, 2)))
+
+
+@pytest.mark.parametrize("outside", [jnp.nan, -jnp.inf])
+def test_draws_where_the_density_is_none_are_refused(outside):
+    """Scores are finite everywhere, and so would not tell."""
+    draws = np.random.default_rng(0).normal(size=(2, 30))
+    draws[1, :] = np.abs(draws[1, :])
+    density = lambda x: jnp.where(x > 0, -(x**2) / 2, outside)  # noqa: E731
+    first, count = int(np.argmax(draws[0] < 0)), int((draws[0] < 0).sum())
+    with pytest.raises(ValueError, match=f"not at {count} of 60; the first is -?(nan|inf) at draw {first} of chain 0"):
+        vvcv.from_logdensity(lambda d: density(d["x"]), {"x": draws}, chains=True)
+    assert vvcv.from_logdensity(lambda d: density(d["x"]), {"x": draws[1:]}, chains=True).sizes == (30,)

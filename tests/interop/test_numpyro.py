@@ -124,6 +124,46 @@ def test_a_run_on_a_potential_energy_has_its_draws_as_they_are(monkeypatch):
         vvcv.from_numpyro(mcmc)
 
 
+@pytest.mark.parametrize(
+    ("start", "square", "names"),
+    [
+        (jnp.zeros((2, 2)), lambda z: jnp.sum(z**2), ("x[0]", "x[1]")),
+        (
+            {"a": {"b": jnp.zeros((2, 1))}, "c": jnp.zeros(2)},
+            lambda z: z["a"]["b"][0] ** 2 + z["c"] ** 2,
+            ("a.b[0]", "c"),
+        ),
+    ],
+)
+def test_a_potential_energy_may_be_of_any_pytree(start, square, names):
+    kernel = numpyro.infer.HMC(potential_fn=square, trajectory_length=None, num_steps=8)
+    posterior = vvcv.from_numpyro(run(None, kernel=kernel, fields=("z_grad",), init_params=start))
+    assert posterior.names == names and posterior.unconstrained.shape == (2, 60, 2)
+    np.testing.assert_allclose(posterior.scores, -2 * posterior.points, rtol=1e-5)
+    np.testing.assert_array_equal(posterior[1].values, posterior[1].points[:, 1])
+
+
+@pytest.mark.parametrize("size", [2, 3, None])
+def test_scores_of_a_part_of_the_data_are_refused(size):
+    def by_parts(data):
+        mu = numpyro.sample("mu", dist.Normal(0, 1))
+        with numpyro.plate("rows", len(data), subsample_size=size) as rows:
+            numpyro.sample("data", dist.Normal(mu, 1), obs=data[rows])
+
+    mcmc = SimpleNamespace(  # HMCECS samples such models
+        sampler=SimpleNamespace(model=by_parts),
+        last_state=0,
+        get_samples=lambda group_by_chain: {"mu": np.zeros((1, 9), dtype=np.float32)},
+        get_extra_fields=lambda group_by_chain: {},
+    )
+    if size == 2:
+        with pytest.raises(ValueError, match=r"subsample of its plates \['rows'\]"):
+            vvcv.from_numpyro(mcmc, model_args=(jnp.array(DATA),))
+    else:
+        posterior = vvcv.from_numpyro(mcmc, model_args=(jnp.array(DATA),))
+        np.testing.assert_allclose(posterior.scores, DATA.sum(), rtol=1e-12)
+
+
 def test_a_sampler_that_has_not_run_is_refused():
     with pytest.raises(ValueError, match="that has run"):
         vvcv.from_numpyro(numpyro.infer.MCMC(numpyro.infer.HMC(model), num_warmup=1, num_samples=1))

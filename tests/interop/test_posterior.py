@@ -55,12 +55,50 @@ def test_functions_get_whole_arrays_and_give_one_or_several_integrands(posterior
     assert posterior.expect("mu", functions=functions).names == ("mu", "best", "both[0]", "both[1]")
 
 
+def test_labels_that_occur_twice_give_way_to_places():
+    z = np.random.default_rng(0).normal(size=(1, 9, 3))
+    draws = {"theta": np.stack([z, -z], axis=-1)}
+    labels = {"theta": [["Aitkin", "Anoka", "Aitkin"], ["up", "down"]]}
+    posterior = vvcv.Posterior(z, -z, draws, labels=labels)
+    assert posterior.names == tuple(f"theta[{i},{way}]" for i in range(3) for way in ("up", "down"))
+    np.testing.assert_array_equal(posterior["theta[2,down]"].values, -z[0, :, 2])
+
+
+def test_a_variable_named_twice_is_asked_for_once(posterior):
+    assert posterior.expect(["mu", "mu"]).names == ("mu",)
+
+
+@pytest.mark.parametrize(("dtype", "largest"), [("int32", 100_000), ("uint8", 200), ("float32", 1e30), ("bool", 1)])
+def test_powers_of_narrow_numbers_are_those_of_wide_ones(dtype, largest):
+    z = np.random.default_rng(0).normal(size=(1, 9, 1))
+    draws = {"k": np.full((1, 9), largest, dtype=dtype)}
+    tasks = vvcv.Posterior(z, -z, draws).expect(
+        "k", moments=3, functions={"square": lambda draws: draws["k"] * draws["k"]}
+    )
+    number = float(np.asarray(largest, dtype=dtype))
+    for name, power in (("k^2", 2), ("k^3", 3), ("square", 2)):
+        np.testing.assert_array_equal(tasks[name].values, number**power)
+
+
+def test_functions_in_jax_are_evaluated_in_double_precision(posterior):
+    import jax.numpy as jnp
+
+    values = posterior.expect(functions={"exp": lambda draws: jnp.exp(draws["mu"] + 100)})["exp"].values
+    np.testing.assert_allclose(
+        values, np.exp(posterior["mu"].values + 100), rtol=1e-13
+    )  # too large for single precision
+
+
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
         ({"var_names": ["phi"]}, "no posterior variable \\['phi'\\]"),
         ({"var_names": []}, "No integrand"),
         ({"moments": 0}, "at least 1"),
+        ({"var_names": "mu", "functions": {"mu": lambda draws: 2 * draws["mu"]}}, r"\['mu'\] occur more than once"),
+        ({"var_names": "mu", "moments": 2, "functions": {"mu^2": lambda draws: draws["mu"]}}, r"\['mu\^2'\] occur"),
+        ({"functions": lambda draws: draws["mu"]}, "functions maps names"),
+        ({"functions": {"mu": "theta"}}, "functions maps names"),
         ({"functions": {"total": lambda draws: draws["theta"].sum()}}, "one number or one array per draw"),
         ({"functions": {"log": lambda draws: 0 * draws["mu"] + np.inf}}, "values of the function 'log' must be finite"),
     ],

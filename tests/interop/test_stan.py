@@ -128,6 +128,18 @@ def test_numbers_that_are_no_numbers_are_read():
     assert vvcv.from_stan(fit, var_names="mu").names == ("mu",)
 
 
+@pytest.mark.parametrize("letter", ["p", "g"])
+def test_a_parameter_named_like_the_momentum_or_gradient_of_another_is_refused(letter):
+    """Of two columns with one name the later is read: momenta stood in the place of draws."""
+    names = ["x", f"{letter}_x"]
+    columns = [*names, *(f"p_{name}" for name in names), *(f"g_{name}" for name in names)]
+    row = "{" + ",".join(f'"{column}":{i}.5' for i, column in enumerate(columns)) + "}"
+    rows = [f'{{"topic":"{topic}","values":{row}}}' for topic in ("sample", "diagnostic")] * 4
+    fit = SimpleNamespace(stan_outputs=("\n".join(rows),), num_samples=4, num_thin=1)
+    with pytest.raises(ValueError, match="Rename it in the Stan program"):
+        vvcv.from_stan(fit)
+
+
 def test_a_fit_without_gradients_is_refused_with_the_remedy(tmp_path):
     fit = cmdstan_fit(tmp_path)
     fit.runset.diagnostic_files = ["", ""]

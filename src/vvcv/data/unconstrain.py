@@ -96,8 +96,8 @@ def _coordinate(x: np.ndarray, low: float, high: float) -> tuple[Any, Any, Any]:
 
 def _bound(value: Any, default: float, d: int, name: str) -> Float[np.ndarray, " d"]:
     try:
-        array = np.asarray(default if value is None else value, dtype=float)
-        bound = np.broadcast_to(array, (d,))
+        entries = np.ravel(np.asarray(value, dtype=object))
+        bound = np.broadcast_to(np.array([default if e is None else e for e in entries], dtype=float), (d,))
     except (TypeError, ValueError):
         raise ValueError(f"{name} must be one number or one per coordinate ({d}), but is {value!r}.") from None
     require(not np.isnan(bound).any(), f"{name} must not be nan. Use None, or an infinity, for no bound.")

@@ -11,7 +11,7 @@ np.float64(1.0)
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,6 +25,7 @@ from ..data.derived import derived
 from ..report import printable, with_error
 from ..report.table import gain as gain_words
 from ..runtime.precision import float64
+from .diagnosis import Diagnosis, OnAlarm
 from .joint import of_functions, value_correlation
 from .result import Estimate
 from .run import estimate
@@ -37,6 +38,8 @@ class Means:
         self.names, self.values = tuple(names), values
 
     def __getitem__(self, key: Any) -> Float[Array, ""]:
+        if isinstance(key, int | np.integer) and not -len(self) <= key < len(self):  # JAX would give the last one
+            raise IndexError(f"There are {len(self)} estimates, {list(self.names)}, and none at place {key}.")
         if not isinstance(key, str):
             return self.values[key]
         require(key in self.names, f"There is no estimate named {key!r}; the names are {list(self.names)}.")
@@ -90,15 +93,20 @@ def functional(source: Estimate | Tasks, g: Callable[[Any], Any] | str, *names: 
     """A function of several expectations, with a standard error that knows how their errors go together.
 
     `g` is a JAX function of the means, by name (`m["x"]`) or as an array (`m[:]`), that gives a number or an array; or
-    the name of a common one, followed by the `names` of its tasks: "variance", "sd" and "cv" (coefficient of
-    variation) of one, "covariance", "correlation", "ratio" and "difference" of two. Given tasks instead of an
-    estimate, the squares and products that these need are added and all is estimated in one call, with `options` of
-    `estimate`. Of an estimate that was loaded from a file, or whose rows were read block by block, the covariance alone
-    is known: the error bar of a difference of nearly equal integrands is then wider.
+    the name of a common one, followed by the `names` of its tasks: "variance", "sd" and "cv" (coefficient of variation)
+    of one, "covariance", "correlation", "ratio" and "difference" of two. Given tasks instead of an estimate, the
+    squares and products that these need are added, of values less their plain average so that no digits are lost, and
+    all is estimated in one call, with `options` of `estimate`. Of an estimate that was loaded from a file, or whose
+    rows were read block by block, the covariance alone is known: the error bar of a difference of nearly equal
+    integrands is then wider.
     """
     if isinstance(g, str):
         function, needed = common(g, names)
         label = f"{g}({', '.join(names)})"
+        if needed and not isinstance(source, Estimate):
+            options = _checked(as_tasks(source), **options)
+            source, centres = centred(source, names)
+            function, needed = common(g, names, centres)
     else:
         function, needed, label = g, {}, getattr(g, "__name__", "value").replace("<lambda>", "value")
     result = source if isinstance(source, Estimate) else estimate(with_products(source, needed), **options)
@@ -109,6 +117,13 @@ def functional(source: Estimate | Tasks, g: Callable[[Any], Any] | str, *names: 
         "of an estimate: squares and products are then added.",
     )
     return _delta(result, function, label)
+
+
+def _checked(tasks: Tasks, check: bool = True, on_alarm: OnAlarm = "warn", **options: Any) -> dict[str, Any]:
+    """Options of an estimate without checks: what the user gave is checked here; the tail of a square is not news."""
+    if check:
+        Diagnosis.of(tasks).announce(tasks, on_alarm)
+    return {"check": False, **options}
 
 
 def with_products(tasks: Tasks, needed: dict[str, tuple[str, str]]) -> Tasks:
@@ -130,17 +145,29 @@ def with_products(tasks: Tasks, needed: dict[str, tuple[str, str]]) -> Tasks:
     return Tasks([*named, *added])
 
 
-def common(kind: str, names: Sequence[str]) -> tuple[Callable[[Any], Any], dict[str, tuple[str, str]]]:
-    """A common function of the means, and the products whose means it needs."""
+def centred(tasks: Tasks, names: Sequence[str]) -> tuple[Tasks, dict[str, float]]:
+    """The tasks with those named less their plain averages, and these: products of large numbers lose the digits."""
+    tasks = as_tasks(tasks)
+    centres = {name: float(np.mean(tasks[name].values)) for name in names}
+    moved = [derived(t, t.values - centres.get(name, 0.0), name) for t, name in zip(tasks, tasks.names, strict=True)]
+    return Tasks(moved), centres
+
+
+def common(
+    kind: str, names: Sequence[str], centres: Mapping[str, float] | None = None
+) -> tuple[Callable[[Any], Any], dict[str, tuple[str, str]]]:
+    """A common function of the means, which may be of tasks less their `centres`, and the products that it needs."""
     require(kind in _COMMON, f"g must be a function or one of {list(_COMMON)}, but is {kind!r}.")
     count, function, products = _COMMON[kind]
     require(len(names) == count, f"{kind!r} takes the names of {count} task(s), but got {list(names)}.")
     x, y = names[0], names[-1]
     pairs = {"xx": (x, x), "yy": (y, y), "xy": (x, y)}
-    needed = {_product_name(*pairs[product]): pairs[product] for product in products}
+    prefix, shift = ("", {x: 0.0, y: 0.0}) if centres is None else ("centred ", centres)
+    needed = {prefix + _product_name(*pairs[product]): pairs[product] for product in products}
 
     def of_means(m: Any) -> Any:
-        return function(m[x], m[y], *(m[_product_name(*pairs[product])] for product in products))
+        spreads = (m[name] - m[first] * m[second] for name, (first, second) in needed.items())
+        return function(m[x] + shift[x], m[y] + shift[y], *spreads)
 
     return of_means, needed
 
@@ -149,17 +176,13 @@ def _product_name(first: str, second: str) -> str:
     return f"{first}^2" if first == second else f"{first}*{second}"
 
 
-def _correlation(x: Any, y: Any, xx: Any, yy: Any, xy: Any) -> Any:
-    return (xy - x * y) / jnp.sqrt((xx - x**2) * (yy - y**2))
-
-
-#: name -> number of tasks, function of their means and of those of products, which products
+#: name -> number of tasks, function of their means and of the covariances of pairs, which pairs
 _COMMON: dict[str, tuple[int, Callable[..., Any], tuple[str, ...]]] = {
-    "variance": (1, lambda x, y, xx: xx - x**2, ("xx",)),
-    "sd": (1, lambda x, y, xx: jnp.sqrt(xx - x**2), ("xx",)),
-    "cv": (1, lambda x, y, xx: jnp.sqrt(xx - x**2) / x, ("xx",)),
-    "covariance": (2, lambda x, y, xy: xy - x * y, ("xy",)),
-    "correlation": (2, _correlation, ("xx", "yy", "xy")),
+    "variance": (1, lambda x, y, xx: xx, ("xx",)),
+    "sd": (1, lambda x, y, xx: jnp.sqrt(xx), ("xx",)),
+    "cv": (1, lambda x, y, xx: jnp.sqrt(xx) / x, ("xx",)),
+    "covariance": (2, lambda x, y, xy: xy, ("xy",)),
+    "correlation": (2, lambda x, y, xx, yy, xy: xy / jnp.sqrt(xx * yy), ("xx", "yy", "xy")),
     "ratio": (2, lambda x, y: x / y, ()),
     "difference": (2, lambda x, y: x - y, ()),
 }
@@ -182,8 +205,10 @@ def _delta(result: Estimate, g: Callable[[Any], Any], label: str) -> Functional:
 def _with_slopes(function: Callable[[Any], Any], means: np.ndarray, label: str) -> tuple[np.ndarray, np.ndarray]:
     try:
         return np.asarray(function(jnp.asarray(means))), np.asarray(jax.jacrev(function)(jnp.asarray(means)))
-    except jax.errors.TracerArrayConversionError:
-        raise ValueError(f"{label} must be a function that JAX can differentiate: use jax.numpy, not numpy.") from None
+    except (jax.errors.TracerArrayConversionError, jax.errors.ConcretizationTypeError):
+        raise ValueError(
+            f"{label} must be a function that JAX can differentiate: use jax.numpy, not numpy, math or float()."
+        ) from None
 
 
 def _error_and_freedom(result: Estimate, slopes: Float[np.ndarray, "... T"]) -> tuple[np.ndarray, np.ndarray]:

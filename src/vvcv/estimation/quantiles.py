@@ -25,6 +25,9 @@ from .summary import as_source
 #: Half the width of the window for the density, in normal quantiles: wide enough for hundreds of draws, hardly bent.
 WINDOW = 0.35
 
+#: Draws that must lie on each side of a quantile, and differ around it: fewer tell neither its place nor its density.
+FEWEST = 5
+
 
 def probability(source: Any, name: str, *, below: float, **options: Any) -> Functional:
     """P(f <= below) of one task, with standard error, the plain share, and the (small) gain.
@@ -34,6 +37,7 @@ def probability(source: Any, name: str, *, below: float, **options: Any) -> Func
     >>> bool(abs(found.value - 0.5) < 3 * found.std_error)
     True
     """
+    require(not np.isnan(below), "below must be a number, but is nan.")
     tasks = as_source(source)
     step = derived(tasks[name], tasks[name].values <= below, f"P({name} <= {below:g})")
     return _of(estimate(Tasks([step]), **options))
@@ -45,9 +49,18 @@ def quantile(source: Any, name: str, prob: float, **options: Any) -> Functional:
     tasks = as_source(source)
     values = tasks[name].values
     require(
-        np.ptp(values) > 0 and values.size * min(prob, 1 - prob) >= 5,
+        values.size * min(prob, 1 - prob) >= FEWEST,
         f"The quantile {prob:g} of {name!r} needs at least five different draws on each side of it, but there are "
         f"{values.size} draws. Draw more, or ask for a quantile nearer the middle.",
+    )
+    low, high = np.quantile(values, _window(prob))
+    near = values[(values >= low) & (values <= high)]
+    different = np.unique(near).size
+    require(
+        different >= min(FEWEST, near.size),
+        f"The quantile {prob:g} of {name!r} needs a density, and so at least five different draws near it, but the "
+        f"{near.size} there take {different} value(s) only, such as {near[0]:g}. Of a variable that takes few values, "
+        "ask for the probability of each: vvcv.probability(source, name, below=...).",
     )
     centre = float(np.quantile(values, prob))
     found = probability(tasks, name, below=centre, **options)
@@ -65,9 +78,13 @@ def quantile(source: Any, name: str, prob: float, **options: Any) -> Functional:
 
 def _quantile_slope(values: Float[np.ndarray, " n"], prob: float) -> float:
     """One over the density at a quantile: the slope of the quantile function across a window around `prob`."""
-    low, high = ndtr(ndtri(prob) - WINDOW), ndtr(ndtri(prob) + WINDOW)
+    low, high = _window(prob)
     ends = np.quantile(values, (low, high))
     return float((ends[1] - ends[0]) / (high - low))
+
+
+def _window(prob: float) -> tuple[float, float]:
+    return float(ndtr(ndtri(prob) - WINDOW)), float(ndtr(ndtri(prob) + WINDOW))
 
 
 def _of(result: Estimate) -> Functional:

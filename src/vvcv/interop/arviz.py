@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..data import require
+from .angles import cut_open
 from .integrands import Functions, Labels
 from .logdensity import scores_at
 from .posterior import Posterior
@@ -106,6 +107,7 @@ def _kept(posterior: xr.Dataset, stats: Any, logdensity: Callable[[Any], Any] | 
     points = _stacked(stats[POINTS])
     scores = _stacked(stats[SCORES]) if logdensity is None else scores_at(logdensity, points)
     names = [str(name) for name in stats[stats[POINTS].dims[-1]].values]
+    points, scores = cut_open(points, scores, names)
     return {"points": points, "scores": scores, "draws": reported(draws), "labels": labels, "parameters": names}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 from jaxtyping import Float
 
 from ..data import finite_array, require
+from .double import in_double
 
 Draws = Mapping[str, Float[np.ndarray, "chain draw *shape"]]
 Values = Float[np.ndarray, "chain draw"]
@@ -38,43 +40,64 @@ def integrands(
         f"moments is the highest power to average, an integer of at least 1, but is {moments!r}.",
     )
     chosen = _chosen(draws, var_names, functions)
-    first = {name: values for variable in chosen for name, values in elements(variable, draws[variable], labels)}
-    powers = {f"{name}^{k}": values**k for k in range(2, moments + 1) for name, values in first.items()}
-    return {**first, **powers, **_evaluated(draws, functions or {})}
+    first = [
+        (name, values.astype(np.float64))  # whose powers neither wrap around nor round to single precision
+        for variable in chosen
+        for name, values in elements(variable, draws[variable], labels)
+    ]
+    powers = [(f"{name}^{k}", values**k) for k in range(2, moments + 1) for name, values in first]
+    named = [*first, *powers, *_evaluated(draws, functions or {})]
+    repeated = sorted(name for name, count in Counter(name for name, _ in named).items() if count > 1)
+    require(
+        not repeated,
+        f"Integrands must have names of their own, but {repeated} occur more than once. Give the functions names that "
+        "differ from those of variables, their elements and their powers.",
+    )
+    return dict(named)
 
 
 def elements(
     variable: str, values: np.ndarray, labels: Labels
 ) -> Iterator[tuple[str, Float[np.ndarray, "chain draw"]]]:
-    """Each element of a variable with its name: `tau`, `theta[1,2]`, or `theta[Choate]` where axes are labelled."""
+    """Each element of a variable with its name: `tau`, `theta[1,2]`, or `theta[Choate]` where axes are labelled.
+
+    Labels that do not tell the elements of an axis apart (a county for every observation) give way to places.
+    """
     shape = values.shape[2:]
     if not shape:
         yield variable, values
         return
-    axes = labels.get(variable) or [range(size) for size in shape]
+    axes = [_distinct(axis) for axis in labels.get(variable) or map(range, shape)]
     for index, label in zip(np.ndindex(*shape), product(*axes), strict=True):
         yield f"{variable}[{','.join(map(str, label))}]", values[(..., *index)]
+
+
+def _distinct(axis: Sequence[Any]) -> Sequence[Any]:
+    return axis if len(set(map(str, axis))) == len(axis) else range(len(axis))
 
 
 def _chosen(draws: Draws, var_names: Sequence[str] | str | None, functions: Functions | None) -> list[str]:
     if var_names is None:
         return [] if functions else list(draws)
-    names = [var_names] if isinstance(var_names, str) else list(var_names)
+    names = [var_names] if isinstance(var_names, str) else list(dict.fromkeys(var_names))
     unknown = [name for name in names if name not in draws]
     require(not unknown, f"There is no posterior variable {unknown}; the variables are {list(draws)}.")
     return names
 
 
-def _evaluated(draws: Draws, functions: Functions) -> dict[str, np.ndarray]:
+def _evaluated(draws: Draws, functions: Functions) -> Iterator[tuple[str, Values]]:
+    require(
+        isinstance(functions, Mapping) and all(map(callable, functions.values())),
+        "functions maps names to functions of the draws, as in {'best': lambda draws: draws['theta'].max(axis=-1)}, "
+        f"but is {functions!r}.",
+    )
     leading = next(iter(draws.values())).shape[:2]
-    found: dict[str, Values] = {}
     for name, function in functions.items():
-        values = finite_array(function(dict(draws)), f"values of the function {name!r}")
+        values = finite_array(in_double(function)(dict(draws)), f"values of the function {name!r}")
         require(
             values.shape[:2] == leading,
             f"The function {name!r} must give one number or one array per draw, shape {leading} or {(*leading, 'k')}, "
             f"but gave {values.shape}. It is called once, with arrays (chain, draw, ...): reduce over the later axes, "
             "as in draws['theta'].max(axis=-1).",
         )
-        found.update(elements(name, values, {}))
-    return found
+        yield from elements(name, values, {})

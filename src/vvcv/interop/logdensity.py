@@ -73,8 +73,23 @@ def scores_at(
         f"logdensity must give one number for one draw, but gave an array of shape {shape}. Sum its terms; if draws "
         "have leading axes (chain, draw) or (draw,) that were mistaken for each other, say which with chains=.",
     )
-    gradient = jax.jit(jax.vmap(jax.grad(logdensity)))
-    return np.concatenate([np.asarray(gradient(batch))[:size] for batch, size in _batches(rows)]).reshape(points.shape)
+    both = jax.jit(jax.vmap(jax.value_and_grad(logdensity)))
+    found = [[np.asarray(part)[:size] for part in both(batch)] for batch, size in _batches(rows)]
+    values, gradients = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    _check_support(values.reshape(points.shape[:-1]))
+    return gradients.reshape(points.shape)
+
+
+def _check_support(values: Float[np.ndarray, "chain draw"]) -> None:
+    """A gradient may be finite where the density is not: that of log x at a negative x is 1 / x."""
+    outside = ~np.isfinite(values)
+    if outside.any():
+        chain, draw = (int(i) for i in np.argwhere(outside)[0])
+        raise ValueError(
+            f"logdensity must be finite at every draw, but is not at {int(outside.sum())} of {outside.size}; the first "
+            f"is {values[chain, draw]} at draw {draw} of chain {chain}. Draws must be those that logdensity takes, "
+            "without constraints (log tau, not tau), and within its support."
+        )
 
 
 @in_double

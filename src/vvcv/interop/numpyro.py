@@ -46,11 +46,13 @@ def from_numpyro(
         getattr(mcmc, "last_state", None) is not None and hasattr(mcmc, "get_samples"),
         f"from_numpyro takes a numpyro.infer.MCMC that has run, but got a {type(mcmc).__name__} that has not.",
     )
-    draws = {name: np.asarray(values) for name, values in mcmc.get_samples(group_by_chain=True).items()}
+    samples = mcmc.get_samples(group_by_chain=True)
     kept = mcmc.get_extra_fields(group_by_chain=True).get("z_grad")
     if getattr(mcmc.sampler, "model", None) is None:  # run on a potential energy: its draws are not transformed
-        flat, potential = flatten(draws, True), None
+        flat, potential = flatten(samples, True), None
+        draws = flat.draws
     else:
+        draws = {name: np.asarray(values) for name, values in samples.items()}
         model, args, kwargs = _model(mcmc, model_args, model_kwargs)
         latent, summed_out = _latent_sites(model, args, kwargs, draws)
         flat = _unconstrained(model, args, kwargs, {name: draws[name] for name in latent})
@@ -101,6 +103,12 @@ def _latent_sites(model: Any, args: tuple, kwargs: dict, draws: dict[str, np.nda
     handlers = needs("numpyro", "from_numpyro", "numpyro.handlers")
     one = {name: values[0, 0] for name, values in draws.items()}
     sites = handlers.trace(handlers.substitute(model, data=one)).get_trace(*args, **kwargs)
+    parts = [name for name, site in sites.items() if site["type"] == "plate" and len(site["value"]) < site["args"][0]]
+    require(
+        not parts,
+        f"The model looks at a subsample of its plates {parts}, and scores of a part of the data are not those of the "
+        "posterior. Sample a model without subsample_size, or pass model_args with which it has none.",
+    )
     free = [name for name, site in sites.items() if site["type"] == "sample" and not site["is_observed"]]
     continuous = [name for name in free if not sites[name]["fn"].support.is_discrete]
     missing = [name for name in continuous if name not in draws]

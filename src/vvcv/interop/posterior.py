@@ -15,6 +15,9 @@ from jaxtyping import Float
 from ..data import Task, Tasks, finite_array, require
 from .integrands import Functions, Labels, integrands
 
+#: Floats and whole numbers of every size -> the widest, in which functions of draws neither overflow nor round early.
+WIDE = {"f": np.float64, "i": np.int64, "u": np.int64}
+
 
 class Posterior(Tasks):
     """Draws of a posterior: the tasks asked for (by default the mean of every variable), and `expect` for others.
@@ -85,8 +88,9 @@ class Posterior(Tasks):
 
 
 def _leading(values: Any, name: str, leading: tuple[int, ...]) -> Float[np.ndarray, "chain draw *shape"]:
-    """Draws as an array; whether its numbers are finite matters only once they are asked for."""
+    """Draws as a wide array; whether its numbers are finite matters only once they are asked for."""
     array = np.asarray(values)
+    array = array.astype(WIDE.get(array.dtype.kind, array.dtype), copy=False)
     require(
         array.shape[:2] == leading,
         f"draws of {name!r} must have leading axes (chain, draw) = {leading}, but have shape {array.shape}.",

@@ -13,6 +13,7 @@ from jaxtyping import Float
 
 from ..data import require
 from ..runtime.progress import tracked
+from .angles import cut_open
 from .arviz import POINTS, SCORES, from_arviz, group, posterior_of, reported, variables
 from .extras import needs
 from .integrands import Functions, elements
@@ -47,12 +48,14 @@ def from_pymc(
     names = [value.name for value in model.continuous_value_vars]
     require(bool(names), "The model has no continuous variables, and control variates need scores.")
     leading = posterior.sizes["chain"], posterior.sizes["draw"]
+    parameters = [element for name in names for element, _ in elements(name, values[name], {})]
+    points = np.concatenate([values[name].reshape(*leading, -1) for name in names], axis=-1)
+    scores = _at_every_draw(model.compile_dlogp(), values, "gradients at the draws")[0]
     return Posterior(
-        np.concatenate([values[name].reshape(*leading, -1) for name in names], axis=-1),
-        _at_every_draw(model.compile_dlogp(), values, "gradients at the draws")[0],
+        *cut_open(points, scores, parameters),
         reported(draws),
         labels=labels,
-        parameters=[element for name in names for element, _ in elements(name, values[name], {})],
+        parameters=parameters,
         var_names=var_names,
         moments=moments,
         functions=functions,

@@ -122,6 +122,11 @@ def _trajectory(dynamics: Columns) -> tuple[list[str], np.ndarray, np.ndarray]:
     require(
         bool(names), "This fit kept no gradients. Sample with HMC or NUTS, or pass model=bridgestan.StanModel(...)."
     )
+    require(
+        3 * len(names) == sum(not column.endswith("__") for column in dynamics),
+        f"Stan writes momenta as p_NAME and gradients as g_NAME, and among {names} a parameter has such a name itself, "
+        "so that columns cannot be told apart. Rename it in the Stan program, or pass model=bridgestan.StanModel(...).",
+    )
     points = np.stack([dynamics[name] for name in names], axis=-1)
     return names, points, -np.stack([dynamics[f"g_{name}"] for name in names], axis=-1)
 
