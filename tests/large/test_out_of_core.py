@@ -106,6 +106,15 @@ def test_chunks_of_unequal_columns_are_named(small_machine, sample):
         vvcv.estimate(vvcv.Tasks.shared(crooked, scores, values), "zv")
 
 
+def test_chunks_that_a_filter_has_emptied_are_passed_over(small_machine, sample):
+    kept = np.arange(len(sample[0])) // 400 != 2
+    filtered = [array[da.from_array(kept, chunks=400)] for array in dask_arrays(named(sample), None)]
+    tasks = vvcv.Tasks.shared(*(array.rechunk({1: -1}).compute_chunk_sizes() for array in filtered))
+    assert 0 in tasks[0].points.source.chunks[0]
+    expected = vvcv.estimate(vvcv.Tasks.shared(*(array[kept] for array in sample)), "zv")
+    np.testing.assert_allclose(numbers(vvcv.estimate(tasks, "zv")), numbers(expected), rtol=1e-8, atol=1e-14)
+
+
 def test_shapes_that_do_not_fit_are_found_without_reading(small_machine, sample):
     points, scores, values = (da.from_array(array, chunks=(600, -1)) for array in sample)
     with pytest.raises(ValueError, match="scores must have the shape of the points"):
