@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import vvcv
+from vvcv.large import look
 
 da = pytest.importorskip("dask.array")
 zarr = pytest.importorskip("zarr")
@@ -88,6 +89,16 @@ def test_alarms_are_raised_from_some_of_the_rows(small_machine, sample):
     points, scores, values = dask_arrays(named(sample), None)
     with pytest.raises(ValueError, match="the data raise alarms"):
         vvcv.estimate(vvcv.Tasks.shared(points, -scores, values), on_alarm="raise")
+
+
+def test_flattened_chains_raise_the_alarm_that_chains_do_not(small_machine, chains, monkeypatch):
+    monkeypatch.setattr(look, "PILOT_ROWS", 1200)  # every second row: neighbours among those drawn depend as well
+    flat = [da.from_array(array.reshape(-1, array.shape[-1]), chunks=(190, -1)) for array in chains]
+    assert "chain" in vvcv.estimate(vvcv.Tasks.shared(*flat), "mc", on_alarm="ignore").check.codes
+    told = vvcv.estimate(vvcv.Tasks.shared(*dask_arrays(named(chains), None)), "mc", on_alarm="ignore")
+    assert "chain" not in told.check.codes
+    monkeypatch.setattr(look, "PILOT_ROWS", 60)  # every fortieth
+    assert "chain" in vvcv.estimate(vvcv.Tasks.shared(*flat), "mc", on_alarm="ignore").check.codes
 
 
 def test_a_number_that_is_none_is_named_by_chunk_and_row(small_machine, sample):

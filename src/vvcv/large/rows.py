@@ -121,6 +121,11 @@ class Rows:
                 seen[id(array.source)] = np.asarray(array.source[index])
         return self.block(place, [seen[id(array.source)] for array in self.arrays])
 
+    def first(self, count: int) -> list[Task]:
+        """The first rows of the first chain, as tasks in memory."""
+        block = self.read(Place(0, slice(0, 1), slice(0, min(count, self.chains[1]))))
+        return [Task(block.points, block.scores, block.values[:, t], name) for t, name in enumerate(self.names)]
+
     def block(self, place: Place, pieces: Sequence[np.ndarray]) -> Block:
         """A block of what was read of points, scores and each task's values, or an error that says where it is bad."""
         checked = []
