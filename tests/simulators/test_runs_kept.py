@@ -187,6 +187,25 @@ def test_bad_calls_are_refused_before_anything_runs(tmp_path, change, words):
     assert not models["cheap"].calls and not (tmp_path / "runs.jsonl").exists()
 
 
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"method": "krigging"}, "method must be one of"),
+        ({"kernel": "gauss"}, "kernel must name families"),
+        ({"order": 3}, "order"),
+        ({"on_alarm": "shout"}, "on_alarm must be one of"),
+        ({"seconds": -1}, "seconds must be a positive time"),
+        ({"device": "abacus"}, "device"),
+        ({"retries": True}, "unexpected keyword argument 'retries'"),
+    ],
+)
+def test_options_of_the_estimate_are_refused_before_anything_runs(options, words):
+    models = pair()
+    with pytest.raises((ValueError, TypeError), match=words):
+        vvcv.multifidelity(models, GIVEN, RUNS, store=None, **options)
+    assert not models["cheap"].calls
+
+
 def test_the_estimate_uses_all_models(tmp_path):
     models = {"cheap": lambda a, b: a + np.sqrt(b), "dear": lambda a, b: a + np.sqrt(b) + a * b / 20}
     est = vvcv.multifidelity(models, GIVEN, {"cheap": 60, "dear": 15}, store=tmp_path / "runs.jsonl", method="vv")

@@ -17,6 +17,7 @@ import numpy as np
 
 from ..data import Task, Tasks, require
 from ..estimation import Estimate, estimate
+from ..estimation.run import check_options
 from ..inputs import Inputs
 from ..inputs.tables import warn_of_failures
 from ..runtime.progress import progress_bar
@@ -53,6 +54,7 @@ def multifidelity(
     >>> bool(abs(est.mean[1] - 2.52) < 0.05)
     True
     """
+    check_options(**options)  # not after hours of runs
     settings: dict[str, Any] = {"store": store, "seed": seed, "design": design, "retry": retry}
     return estimate(run_models(models, inputs, runs, **settings), **options)
 
