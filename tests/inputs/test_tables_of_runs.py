@@ -57,6 +57,13 @@ def test_failed_runs_are_left_out_with_a_warning():
     assert tasks.sizes == (4, 6) and np.array_equal(tasks["cheap"].values, table()["flow"][[0, 6, 8, 10]])
 
 
+def test_runs_of_no_named_model_are_not_lost_in_silence():
+    runs = pd.DataFrame(table())
+    runs.loc[3, "model"] = None
+    with pytest.raises(ValueError, match="'model' must name the model of every run, but 1 rows"):
+        GIVEN.tasks_from_table(runs, value="flow", fidelity="model")
+
+
 @pytest.mark.parametrize(
     ("content", "name", "words"),
     [

@@ -32,6 +32,8 @@ def read_runs(table: Any, inputs: Sequence[str], value: Any, fidelity: str | Non
         f"The table must have columns {wanted}, but {missing} are missing; it has {[str(c) for c in table.columns]}.",
     )
     require(len(table) > 0, "The table must have rows, one for each run, but it is empty.")
+    unnamed = 0 if fidelity is None else int(table[fidelity].isna().sum())
+    require(unnamed == 0, f"Column {fidelity!r} must name the model of every run, but {unnamed} rows have no name.")
     groups = [("", table)] if fidelity is None else table.groupby(fidelity, sort=False)
     for label, rows in groups:
         for column in values:
