@@ -169,6 +169,9 @@ def test_more_points_begin_with_the_same_ones(design):
         (lambda: inputs.correlated(pd.DataFrame(np.eye(1)), a=inputs.normal(0, 1)), "a row and a column for each"),
         (lambda: inputs.from_log_density(banana, banana_draws), "names must say"),
         (lambda: inputs.from_log_density(banana, np.ones((5, 2))).sample(6), "There are 5 draws, but 6"),
+        (lambda: inputs.from_log_density(banana, np.ones((5, 2))).sample(-1), "positive integer"),
+        (lambda: inputs.from_log_density(banana, np.ones((5, 2)), names=["a", "a"]), "differ from one another"),
+        (lambda: inputs.from_log_density(banana, np.ones((5, 2)), names=["a"]), r"for draws of shape \(5, 2\)"),
     ],
 )
 def test_bad_calls_are_refused_in_words(call, words):
