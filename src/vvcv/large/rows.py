@@ -103,6 +103,8 @@ class Rows:
     def places(self) -> list[Place]:
         """Blocks that cover all rows, by the chunks of the points where they have any."""
         chains, draws = self.chains
+        across: Sequence[int]
+        along: Sequence[int]
         if self.chunks is not None:
             across, along = self.chunks if len(self.chunks) == 2 else ((1,), self.chunks[0])
         else:
