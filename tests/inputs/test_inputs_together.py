@@ -48,6 +48,13 @@ def test_pairs_and_a_matrix_say_the_same():
     assert repr(inputs.independent(a=inputs.normal(0, 1))) == "independent(a=normal(mean=0.0, sd=1.0))"
 
 
+def test_a_table_of_correlations_goes_by_its_names():
+    laws = {name: inputs.normal(0, 1) for name in "abc"}
+    matrix = np.array([[1.0, 0.5, 0.2], [0.5, 1.0, 0.1], [0.2, 0.1, 1.0]])
+    table = pd.DataFrame(matrix, index=list("abc"), columns=list("abc"))
+    assert np.array_equal(inputs.correlated(table.loc[list("cab"), list("bca")], **laws).correlation, matrix)
+
+
 def test_points_by_name_by_table_and_by_row_make_the_same_task():
     x = LINKED.sample(10, seed=1)
     shuffled = pd.DataFrame(x)[["c", "a", "b"]]
@@ -153,8 +160,18 @@ def test_more_points_begin_with_the_same_ones(design):
             lambda: inputs.correlated({("a", "b"): 1.0}, a=inputs.normal(0, 1), b=inputs.normal(0, 1)),
             "positive definite",
         ),
+        (
+            lambda: inputs.correlated(
+                {("a", "b"): 0.5, ("b", "a"): -0.5}, a=inputs.normal(0, 1), b=inputs.normal(0, 1)
+            ),
+            "one correlation, but",
+        ),
+        (lambda: inputs.correlated(pd.DataFrame(np.eye(1)), a=inputs.normal(0, 1)), "a row and a column for each"),
         (lambda: inputs.from_log_density(banana, banana_draws), "names must say"),
         (lambda: inputs.from_log_density(banana, np.ones((5, 2))).sample(6), "There are 5 draws, but 6"),
+        (lambda: inputs.from_log_density(banana, np.ones((5, 2))).sample(-1), "positive integer"),
+        (lambda: inputs.from_log_density(banana, np.ones((5, 2)), names=["a", "a"]), "differ from one another"),
+        (lambda: inputs.from_log_density(banana, np.ones((5, 2)), names=["a"]), r"for draws of shape \(5, 2\)"),
     ],
 )
 def test_bad_calls_are_refused_in_words(call, words):

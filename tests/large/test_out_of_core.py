@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import vvcv
+from vvcv.large import look
 
 da = pytest.importorskip("dask.array")
 zarr = pytest.importorskip("zarr")
@@ -90,6 +91,16 @@ def test_alarms_are_raised_from_some_of_the_rows(small_machine, sample):
         vvcv.estimate(vvcv.Tasks.shared(points, -scores, values), on_alarm="raise")
 
 
+def test_flattened_chains_raise_the_alarm_that_chains_do_not(small_machine, chains, monkeypatch):
+    monkeypatch.setattr(look, "PILOT_ROWS", 1200)  # every second row: neighbours among those drawn depend as well
+    flat = [da.from_array(array.reshape(-1, array.shape[-1]), chunks=(190, -1)) for array in chains]
+    assert "chain" in vvcv.estimate(vvcv.Tasks.shared(*flat), "mc", on_alarm="ignore").check.codes
+    told = vvcv.estimate(vvcv.Tasks.shared(*dask_arrays(named(chains), None)), "mc", on_alarm="ignore")
+    assert "chain" not in told.check.codes
+    monkeypatch.setattr(look, "PILOT_ROWS", 60)  # every fortieth
+    assert "chain" in vvcv.estimate(vvcv.Tasks.shared(*flat), "mc", on_alarm="ignore").check.codes
+
+
 def test_a_number_that_is_none_is_named_by_chunk_and_row(small_machine, sample):
     points, scores, values = (array.copy() for array in sample)
     scores[1234, 1] = np.nan
@@ -104,6 +115,15 @@ def test_chunks_of_unequal_columns_are_named(small_machine, sample):
     crooked = da.concatenate([points[:1800], narrow])
     with pytest.raises(ValueError, match=r"points in chunk 3 \(rows 1800 to 2399\) have shape \(600, 1\) where"):
         vvcv.estimate(vvcv.Tasks.shared(crooked, scores, values), "zv")
+
+
+def test_chunks_that_a_filter_has_emptied_are_passed_over(small_machine, sample):
+    kept = np.arange(len(sample[0])) // 400 != 2
+    filtered = [array[da.from_array(kept, chunks=400)] for array in dask_arrays(named(sample), None)]
+    tasks = vvcv.Tasks.shared(*(array.rechunk({1: -1}).compute_chunk_sizes() for array in filtered))
+    assert 0 in tasks[0].points.source.chunks[0]
+    expected = vvcv.estimate(vvcv.Tasks.shared(*(array[kept] for array in sample)), "zv")
+    np.testing.assert_allclose(numbers(vvcv.estimate(tasks, "zv")), numbers(expected), rtol=1e-8, atol=1e-14)
 
 
 def test_shapes_that_do_not_fit_are_found_without_reading(small_machine, sample):

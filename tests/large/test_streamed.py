@@ -92,6 +92,15 @@ def test_small_tasks_beside_large_ones_keep_all_rungs(small_machine, sample):
     assert together.mean[1] == alone.mean[0] and together.std_error[1] == alone.std_error[0]
 
 
+def test_dimensions_without_room_for_one_degree_leave_the_other_rungs(small_machine):
+    points = np.random.default_rng(3).normal(size=(600, 40))
+    task = vvcv.Task(points, -points, points[:, 0] ** 2, name="square")
+    with pytest.raises(ValueError, match="needs more points than task 'square'"):
+        vvcv.estimate(task, "zv")
+    found = vvcv.estimate(task, kernel="squared-exponential")
+    assert abs(found.mean[0] - 1) < 4 * found.std_error[0] < 5 * found.monte_carlo.std_error[0]
+
+
 def test_points_in_separate_groups_keep_the_plain_average(small_machine):
     rng = np.random.default_rng(0)
     centre = 8.0 * (rng.uniform(size=(600, 1)) < 0.5)

@@ -177,3 +177,12 @@ def test_key_and_integer_seeds_are_both_taken(one_target):
     settings = StochasticOptimisation(3)
     first, second = (fit(one_target, KernelVariate(KERNEL), settings, seed=s).mean for s in (1, jax.random.key(1)))
     assert np.abs(first - second).max() < 0.1
+
+
+def test_a_degree_that_takes_all_rows_is_refused():
+    x = np.random.default_rng(1).normal(size=(6, 1))
+    tasks = Tasks.shared(x, -x, np.exp(x))
+    assert 0 < fit(tasks, KernelVariate(SquaredExponential(1.0), degree=4), Exact(1e-6)).std_error[0] < 1
+    for degree in (5, 20):  # rounding alone was left, and made error bars of 4.1 and 45.3, or of zero
+        with pytest.raises(ValueError, match=f"degree {degree} takes all 6 rows"):
+            fit(tasks, KernelVariate(SquaredExponential(1.0), degree=degree), Exact(1e-6))

@@ -100,6 +100,13 @@ def test_values_that_are_no_numbers_are_failures(tmp_path):
     assert {"value nan", "value inf", None} < errors and len(errors) == 6
 
 
+def test_masked_and_overflowing_values_are_failures(tmp_path):
+    odd = {"cheap": lambda a, b: np.ma.masked if a < 0.3 else np.ma.array([1e300]) if a > 0.7 else np.ma.array([2.0])}
+    with pytest.warns(RuntimeWarning, match="of 40 runs of 'cheap' failed"):
+        tasks = run(odd, tmp_path / "runs.jsonl", {"cheap": 40})
+    assert set(tasks["cheap"].values) == {2.0}
+
+
 def test_a_model_that_always_fails_is_an_error(tmp_path):
     with (
         pytest.warns(RuntimeWarning, match="6 of 6"),
@@ -178,13 +185,33 @@ def test_a_second_process_is_kept_out(tmp_path):
         ({"seed": 1.5}, "seed must be a whole number"),
         ({"given": {"a": 1}}, "inputs must come from vvcv.inputs"),
         ({"design": "grid"}, "design must be one of"),
+        ({"models": {0: Counted()}, "runs": {0: 6}}, "named by strings, but 0 is none"),
     ],
 )
 def test_bad_calls_are_refused_before_anything_runs(tmp_path, change, words):
-    models = pair()
+    models = change.pop("models", None) or pair()
     with pytest.raises(ValueError, match=words):
         run(models, tmp_path / "runs.jsonl", **change)
-    assert not models["cheap"].calls and not (tmp_path / "runs.jsonl").exists()
+    assert not any(model.calls for model in models.values()) and not (tmp_path / "runs.jsonl").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"method": "krigging"}, "method must be one of"),
+        ({"kernel": "gauss"}, "kernel must name families"),
+        ({"order": 3}, "order"),
+        ({"on_alarm": "shout"}, "on_alarm must be one of"),
+        ({"seconds": -1}, "seconds must be a positive time"),
+        ({"device": "abacus"}, "device"),
+        ({"retries": True}, "unexpected keyword argument 'retries'"),
+    ],
+)
+def test_options_of_the_estimate_are_refused_before_anything_runs(options, words):
+    models = pair()
+    with pytest.raises((ValueError, TypeError), match=words):
+        vvcv.multifidelity(models, GIVEN, RUNS, store=None, **options)
+    assert not models["cheap"].calls
 
 
 def test_the_estimate_uses_all_models(tmp_path):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
@@ -34,11 +34,14 @@ class Diagnosis:
     mixing: Mixing | None = None
 
     @classmethod
-    def of(cls, tasks: Tasks) -> Diagnosis:
-        """Check the data; a check that fails is no reason to lose an estimate."""
+    def of(cls, tasks: Tasks, in_order: Sequence[Task] | None = None) -> Diagnosis:
+        """Check the data; a check that fails is no reason to lose an estimate.
+
+        `in_order` are rows one after the other, where the tasks are rows drawn from a sample.
+        """
         with np.errstate(all="ignore"):
             try:
-                return cls(_checked(tasks), mixing(tasks))
+                return cls(_checked(tasks, tasks if in_order is None else in_order), mixing(tasks))
             except Exception as error:
                 return cls((Finding("note", "check", f"the data could not be checked ({error})."),))
 
@@ -76,14 +79,14 @@ def thinned(tasks: Tasks) -> Tasks:
     return Tasks([_thinned(task, name, most) for task, name in zip(tasks, tasks.names, strict=True)])
 
 
-def _checked(tasks: Tasks) -> tuple[Finding, ...]:
-    """The findings of a check; the order of rows is that of all rows, since thinned chains seem independent."""
+def _checked(tasks: Tasks, in_order: Sequence[Task]) -> tuple[Finding, ...]:
+    """The findings of a check; the order of rows is that of neighbours, since thinned chains seem independent."""
     small = thinned(tasks)
     found = check(small)
-    if small is tasks:
+    if small is in_order:
         return found.findings
     others = [finding for finding in found if finding.code not in order.CODES]
-    return worst_first([*others, *order.describe_order(tasks)]).findings
+    return worst_first([*others, *(order.describe_order(Tasks(in_order)) if in_order else [])]).findings
 
 
 def _thinned(task: Task, name: str, most: int) -> Task:

@@ -10,6 +10,7 @@ from jaxtyping import Float
 
 from ..candidates.kernel import Options
 from ..candidates.rungs import FEWEST_POINTS
+from ..checks.order import MOST_ROWS
 from ..data import Prepared, Task, Tasks, in_separate_groups
 from ..runtime.memory import largest_system
 from .diagnosis import Diagnosis
@@ -37,11 +38,11 @@ class LargeLadder:
         self._ladder = Ladder(Prepared.of(Tasks(small)), options) if small else None
 
     def diagnosis(self) -> Diagnosis:
-        """What is found in the data; of rows that are not in memory, in some of them."""
+        """What is found in the data; of rows that are not in memory, in some of them, and in the first ones' order."""
         if not any(task.is_lazy for task in self.tasks):
             return Diagnosis.of(self.tasks)
         drawn = {t: sample[i] for members, sample in self.streamed.samples for i, t in enumerate(members)}
-        return Diagnosis.of(Tasks([drawn[t] for t in range(len(self.tasks))]))
+        return Diagnosis.of(Tasks([drawn[t] for t in range(len(self.tasks))]), self.streamed.first(MOST_ROWS))
 
     def automatic(self) -> list[list[Answer]]:
         """All candidates for each task; the plain average alone where points lie in separate groups."""

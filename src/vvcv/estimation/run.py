@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
+from inspect import signature
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -105,8 +106,8 @@ def compare(
     ['mc', 'zv']
     """
     tasks = as_tasks(tasks, lazy=True)
-    _check_methods_and_sizes(tasks, methods)
-    _check_wishes(on_alarm, on_interrupt, refused, seconds)
+    _check_sizes(tasks)
+    _check_wishes(methods, on_alarm, on_interrupt, refused, seconds)
     with limited(np.inf if seconds is None else seconds), placed(device):
         ladder = _ladder(tasks, _options(kernel, criterion, order))
         with interruptible(keep_best=on_interrupt == "best") as interruption:
@@ -117,12 +118,21 @@ def compare(
         return diagnosis.attached(estimates, stopped=interruption.stopped_early, late=time_left() <= 0)
 
 
-def _check_methods_and_sizes(tasks: Tasks, methods: Sequence[str]) -> None:
-    for method in methods:
-        require(
-            method in (*METHODS, "auto"),
-            f"method must be one of {[*METHODS, 'auto']}, but is {method!r}. Take one of these.",
-        )
+def check_options(**options: Any) -> None:
+    """Refuse options that `estimate` would refuse, where its data are still to be made at some cost.
+
+    >>> check_options(method="zv", order=1)
+    """
+    call = signature(estimate).bind((), **options)
+    call.apply_defaults()
+    given = call.arguments
+    _check_wishes((given["method"],), given["on_alarm"], given["on_interrupt"], "raise", given["seconds"])
+    _options(given["kernel"], given["criterion"], given["order"])
+    with placed(given["device"]):
+        pass
+
+
+def _check_sizes(tasks: Tasks) -> None:
     for task, name in zip(tasks, tasks.names, strict=True):
         require(
             task.size >= 2,
@@ -130,7 +140,14 @@ def _check_methods_and_sizes(tasks: Tasks, methods: Sequence[str]) -> None:
         )
 
 
-def _check_wishes(on_alarm: str, on_interrupt: str, refused: str, seconds: float | None) -> None:
+def _check_wishes(
+    methods: Sequence[str], on_alarm: str, on_interrupt: str, refused: str, seconds: float | None
+) -> None:
+    for method in methods:
+        require(
+            method in (*METHODS, "auto"),
+            f"method must be one of {[*METHODS, 'auto']}, but is {method!r}. Take one of these.",
+        )
     require(on_alarm in get_args(OnAlarm), f"on_alarm must be one of {list(get_args(OnAlarm))}, but is {on_alarm!r}.")
     require(on_interrupt in ("raise", "best"), f"on_interrupt must be 'raise' or 'best', but is {on_interrupt!r}.")
     require(refused in ("raise", "skip"), f"refused must be 'raise' or 'skip', but is {refused!r}.")

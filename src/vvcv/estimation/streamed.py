@@ -11,7 +11,7 @@ from jaxtyping import Float
 
 from ..candidates.kernel import Options
 from ..candidates.rungs import FEWEST_POINTS
-from ..data import Tasks
+from ..data import Task, Tasks
 from ..large.features import Stage
 from ..large.fits import LargeFit, LargeFits
 from ..large.rows import Rows
@@ -71,6 +71,10 @@ class Streamed:
     def samples(self) -> list[tuple[tuple[int, ...], Tasks]]:
         """Tasks on the same points, and some rows of them in memory."""
         return [(group, fits.sample) for group, fits in self._groups]
+
+    def first(self, count: int) -> list[Task]:
+        """The first rows of every task whose rows are given as independent, one after the other."""
+        return [task for _, fits in self._groups if fits.rows.independent for task in fits.rows.first(count)]
 
     def error_correlation(self, chosen: list[Answer]) -> Float[np.ndarray, "T T"]:
         """Correlation of the errors of these answers: of what each one's rows move the mean by."""

@@ -142,7 +142,7 @@ def independent(**marginals: Any) -> GaussianInputs:
 
 
 def correlated(correlation: Any, **marginals: Any) -> GaussianInputs:
-    """Inputs linked by a Gaussian copula: the correlations are those of z, in a matrix or pair by pair.
+    """Inputs linked by a Gaussian copula: correlations of z, in a matrix, in a pandas table by name or pair by pair.
 
     >>> from vvcv import inputs
     >>> linked = inputs.correlated({("a", "b"): 0.8}, a=inputs.exponential(1), b=inputs.gamma(3))
@@ -153,16 +153,32 @@ def correlated(correlation: Any, **marginals: Any) -> GaussianInputs:
     return GaussianInputs(marginals, correlation)
 
 
+def _in_order(given: Any, names: tuple[str, ...]) -> Any:
+    """A table of pandas with the inputs' names goes by them, whatever its order; all else is in their order."""
+    if not (hasattr(given, "columns") and hasattr(given, "index")):
+        return given
+    require(
+        set(names) == set(given.columns) == set(given.index),
+        f"A table of correlations must have a row and a column for each of the inputs {list(names)}, but has columns "
+        f"{list(given.columns)}. Rename them, or pass an array in the order of the inputs.",
+    )
+    return given.loc[list(names), list(names)]
+
+
 def _correlation(given: Any, names: tuple[str, ...]) -> Float[np.ndarray, "d d"]:
     matrix = np.eye(len(names))
     if isinstance(given, Mapping):
         for pair, value in given.items():
             known = isinstance(pair, tuple) and len(set(pair)) == len(pair) == 2 and set(pair) <= set(names)
             require(known, f"Correlations are given for pairs of the inputs {list(names)}, but {pair!r} is none.")
+            other = given.get(pair[::-1], value)
+            require(
+                other == value, f"A pair has one correlation, but {pair!r} has {value!r} and the other way {other!r}."
+            )
             i, j = names.index(pair[0]), names.index(pair[1])
             matrix[i, j] = matrix[j, i] = value
     elif given is not None:
-        matrix = finite_array(given, "correlation")
+        matrix = finite_array(_in_order(given, names), "correlation")
     require(
         matrix.shape == (len(names),) * 2
         and np.allclose(matrix, matrix.T, atol=1e-12)

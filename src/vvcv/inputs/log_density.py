@@ -30,10 +30,18 @@ class LogDensityInputs(Inputs):
             "names must say what the inputs are called where draws is a function. Give names=['a', 'b'].",
         )
         self.names = tuple(names) if names is not None else tuple(f"x{j + 1}" for j in range(self.draws.shape[1]))
+        require(
+            len(set(self.names)) == len(self.names) > 0 and (callable(draws) or len(self.names) == self.draws.shape[1]),
+            f"names must be as many as the inputs and differ from one another, but are {list(self.names)}"
+            f"{'' if callable(draws) else f' for draws of shape {self.draws.shape}'}.",
+        )
 
     def sample(self, n: int, seed: Any = 0, design: str = "random") -> Columns:
         """n points from the function that makes them, or n of the given draws in random order."""
         require(design == "random", f"Only design='random' is possible where no cdf is known, but design={design!r}.")
+        require(
+            isinstance(n, int | np.integer) and n > 0, f"The number of points must be a positive integer, not {n!r}."
+        )
         rng = np.random.default_rng(seed)
         if callable(self.draws):
             return self.columns(self.rows(self.draws(n, rng)))

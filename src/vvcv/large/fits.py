@@ -166,7 +166,8 @@ class LargeFits:
         kernels: list[Inducing | None] = [None] if "zv" in methods else []
         if "inducing" in methods and self.inducing is not None:
             kernels.append(self.inducing)
-        return [build_features(self.prepared, self.look.scaled, kernel, self.rows.count) for kernel in kernels]
+        models = [build_features(self.prepared, self.look.scaled, kernel, self.rows.count) for kernel in kernels]
+        return [model for model in models if model.stages]  # in high dimensions not even one degree may be offered
 
     def _batching(self, series: int) -> Batching | None:
         return None if self.rows.independent else Batching.of(self.rows.chains, series)

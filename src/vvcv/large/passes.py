@@ -156,7 +156,7 @@ def _delayed_blocks(rows: Any) -> list[list[Any]]:
     import dask.array as da
 
     leading = len(rows.points.leading)
-    chunks = rows.guide.source.chunks[:leading]
+    chunks = rows.chunks
     pieces: dict[int, list[Any]] = {}
     for array in rows.arrays:
         source = array.source

@@ -92,13 +92,21 @@ class Rows:
         """The Dask array whose chunks all others follow, if there is any."""
         return next((array for array in self.arrays if array.is_dask), None)
 
+    @property
+    def chunks(self) -> tuple[tuple[int, ...], ...] | None:
+        """Its chunks along the leading axes; those of no rows, as a filter leaves them, are left out."""
+        if self.guide is None:
+            return None
+        return tuple(tuple(n for n in axis if n) for axis in self.guide.source.chunks[: len(self.guide.leading)])
+
     @cached_property
     def places(self) -> list[Place]:
         """Blocks that cover all rows, by the chunks of the points where they have any."""
         chains, draws = self.chains
-        if self.guide is not None:
-            chunks = self.guide.source.chunks
-            across, along = (chunks[0], chunks[1]) if len(self.guide.leading) == 2 else ((1,), chunks[0])
+        across: Sequence[int]
+        along: Sequence[int]
+        if self.chunks is not None:
+            across, along = self.chunks if len(self.chunks) == 2 else ((1,), self.chunks[0])
         else:
             step = min(_step(self.points), draws)
             across = _pieces(chains, max(1, BLOCK // draws) if step == draws else 1)
@@ -114,6 +122,11 @@ class Rows:
                 index = (place.chains, place.draws) if len(array.leading) == 2 else place.draws
                 seen[id(array.source)] = np.asarray(array.source[index])
         return self.block(place, [seen[id(array.source)] for array in self.arrays])
+
+    def first(self, count: int) -> list[Task]:
+        """The first rows of the first chain, as tasks in memory."""
+        block = self.read(Place(0, slice(0, 1), slice(0, min(count, self.chains[1]))))
+        return [Task(block.points, block.scores, block.values[:, t], name) for t, name in enumerate(self.names)]
 
     def block(self, place: Place, pieces: Sequence[np.ndarray]) -> Block:
         """A block of what was read of points, scores and each task's values, or an error that says where it is bad."""

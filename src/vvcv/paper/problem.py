@@ -16,7 +16,7 @@ import equinox as eqx
 import numpy as np
 from jaxtyping import Bool, Float
 
-from ..data import Coordinates, Tasks, as_tasks
+from ..data import Coordinates, Tasks, as_tasks, require
 from ..data.standardize import CoordinateSystem
 from ..kernels import Coregionalization, Side
 from ..linear_system.design import orthonormal_features
@@ -162,7 +162,15 @@ class SemiExactColumns:
             return cls(0, (np.zeros((0, 0)),) * tasks)
         rows = [np.flatnonzero(np.asarray(side.task) == t) for t in range(tasks)]
         x, s = np.asarray(side.points), np.asarray(side.scores)
-        return cls(degree, tuple(orthonormal_features(x[r], s[r], degree)[1] for r in rows))
+        transforms = tuple(orthonormal_features(x[r], s[r], degree)[1] for r in rows)
+        for r, transform in zip(rows, transforms, strict=True):
+            # As many columns as rows go through all values: no residual is left to tell an error.
+            require(
+                transform.shape[1] == 0 or transform.shape[1] + 1 < len(r),
+                f"A semi-exact variate needs more rows of every task than a polynomial of its degree has terms, but "
+                f"degree {degree} takes all {len(r)} rows of a task. Lower the degree, or add rows.",
+            )
+        return cls(degree, transforms)
 
     def at(self, side: Side) -> Float[np.ndarray, "n p"]:
         """The columns at any rows."""

@@ -16,7 +16,9 @@ from typing import Any
 import numpy as np
 
 from ..data import Task, Tasks, require
+from ..data.validation import LARGEST
 from ..estimation import Estimate, estimate
+from ..estimation.run import check_options
 from ..inputs import Inputs
 from ..inputs.tables import warn_of_failures
 from ..runtime.progress import progress_bar
@@ -53,6 +55,7 @@ def multifidelity(
     >>> bool(abs(est.mean[1] - 2.52) < 0.05)
     True
     """
+    check_options(**options)  # not after hours of runs
     settings: dict[str, Any] = {"store": store, "seed": seed, "design": design, "retry": retry}
     return estimate(run_models(models, inputs, runs, **settings), **options)
 
@@ -98,10 +101,13 @@ def _run(model: Model, name: str, number: int, x: dict[str, float]) -> Run:
     """One run; whatever the model raises is its failure, not ours. Ctrl-C is the user's, and ends everything."""
     place = tuple(x.values())
     try:
-        value = float(np.asarray(model(**x)).item())
+        result = model(**x)
+        # NumPy makes a zero of a masked number, as readers of netCDF give it for one that is missing.
+        value = math.nan if np.ma.is_masked(result) else float(np.asarray(result).item())
     except Exception as error:
         return Run(name, number, place, None, f"{type(error).__name__}: {error}")
-    return Run(name, number, place, value) if math.isfinite(value) else Run(name, number, place, None, f"value {value}")
+    good = abs(value) <= LARGEST  # a larger one would be refused with all runs, and nan is none
+    return Run(name, number, place, value) if good else Run(name, number, place, None, f"value {value}")
 
 
 def _task(name: str, inputs: Inputs, n: int, kept: Store) -> Task:
@@ -140,6 +146,7 @@ def _check_arguments(models: Mapping[str, Model], inputs: Inputs, runs: Mapping[
     natural = isinstance(seed, int | np.integer) and seed >= 0
     require(natural, f"seed must be a whole number of at least 0, but is {seed!r}.")
     for name, n in runs.items():
+        require(isinstance(name, str), f"Models are named by strings, but {name!r} is none.")
         whole = isinstance(n, int | np.integer) and n >= 2
         require(whole, f"runs of {name!r} must be a whole number of at least 2, but is {n!r}.")
         require(callable(models[name]), f"The model {name!r} must be a function, but is a {type(models[name])}.")
