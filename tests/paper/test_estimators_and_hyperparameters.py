@@ -122,18 +122,19 @@ def mini_batches_by_hand(tasks, square, settings):
             start += task.size
         return whole
 
-    def loss(square, nugget):
-        k = covariance(square) + nugget * jnp.eye(size)
-        return 0.5 * tasks.values @ jnp.linalg.solve(k, tasks.values) + 0.5 * jnp.linalg.slogdet(k)[1]
-
-    matrix, gradient = jax.jit(covariance), jax.jit(jax.grad(loss))
-    first, second, rate = 0.0, 0.0, settings.learning_rate
-    for step in range(1, settings.epochs + 1):
-        low, high = np.linalg.eigvalsh(np.asarray(matrix(square)))[[0, -1]]
+    def loss(square):
+        k = covariance(square)
+        low, high = np.linalg.eigvalsh(np.asarray(covariance(jax.lax.stop_gradient(now))))[[0, -1]]
         nugget = settings.regularization
         while high + nugget >= settings.condition * (max(low, 0.0) + nugget):
             nugget *= 10
-        slope = float(gradient(square, nugget))
+        k = k + nugget * jnp.eye(size)
+        return 0.5 * tasks.values @ jnp.linalg.solve(k, tasks.values) + 0.5 * jnp.linalg.slogdet(k)[1]
+
+    first, second, rate = 0.0, 0.0, settings.learning_rate
+    for step in range(1, settings.epochs + 1):
+        now = square
+        slope = float(jax.grad(loss)(square))
         first, second = 0.9 * first + 0.1 * slope, 0.999 * second + 0.001 * slope**2
         moved = rate * (first / (1 - 0.9**step)) / (np.sqrt(second / (1 - 0.999**step)) + 1e-8)
         square = max(square - moved, settings.smallest)
