@@ -58,3 +58,14 @@ def test_draws_that_a_sampler_repeats_are_no_discrete_variable():
     x = np.repeat(np.random.default_rng(0).normal(size=(100, 1)), 4, axis=0)  # three proposals in four refused
     found = vvcv.quantile(vvcv.Tasks.shared(x, -x, x, names=["x"]), "x", 0.5, method="zv", check=False)
     assert abs(found.value) < 0.3
+
+
+@pytest.mark.parametrize("below", [9.0, -9.0])
+def test_a_probability_that_no_draw_speaks_against_is_not_certain(below):
+    x = np.random.default_rng(3).normal(size=(300, 1))
+    found = vvcv.probability(vvcv.Tasks.shared(x, -x, x, names=["x"]), "x", below=below)
+    low, high = found.interval()
+    assert found.value == float(below > 0)
+    assert high - found.value == pytest.approx(3 / 300, rel=0.01) == found.value - low
+    with pytest.raises(ValueError, match="method must be one of"):
+        vvcv.probability(vvcv.Tasks.shared(x, -x, x, names=["x"]), "x", below=below, method="typo")

@@ -15,11 +15,12 @@ import numpy as np
 from jaxtyping import Float
 from scipy.special import ndtr, ndtri
 
-from ..data import Tasks, require
+from ..data import Task, Tasks, require
+from ..data.chains import effective_sizes
 from ..data.derived import derived
 from .functional import Functional
 from .result import Estimate
-from .run import estimate
+from .run import check_options, estimate
 from .summary import as_source
 
 #: Half the width of the window for the density, in normal quantiles: wide enough for hundreds of draws, hardly bent.
@@ -32,6 +33,9 @@ FEWEST = 5
 def probability(source: Any, name: str, *, below: float, **options: Any) -> Functional:
     """P(f <= below) of one task, with standard error, the plain share, and the (small) gain.
 
+    Where all n draws lie on one side, the interval of 95 % ends where n draws would do so by chance in one of 20 cases
+    (the rule of three: about 3 / n off).
+
     >>> x = np.random.default_rng(0).normal(size=(100, 1))
     >>> found = probability(Tasks.shared(x, -x, x, names=["x"]), "x", below=0.0, method="zv")
     >>> bool(abs(found.value - 0.5) < 3 * found.std_error)
@@ -40,6 +44,9 @@ def probability(source: Any, name: str, *, below: float, **options: Any) -> Func
     require(not np.isnan(below), "below must be a number, but is nan.")
     tasks = as_source(source)
     step = derived(tasks[name], tasks[name].values <= below, f"P({name} <= {below:g})")
+    if np.ptp(step.values) == 0 and np.ptp(tasks[name].values) > 0:
+        check_options(**options)
+        return _all_on_one_side(tasks[name], step)
     return _of(estimate(Tasks([step]), **options))
 
 
@@ -74,6 +81,12 @@ def quantile(source: Any, name: str, prob: float, **options: Any) -> Functional:
         found.plain_std_error * stretch,
         found.freedom,
     )
+
+
+def _all_on_one_side(task: Task, step: Task) -> Functional:
+    size = float(effective_sizes(task.values[:, None], task.chains)[0])
+    share, error = np.asarray(step.values[0]), np.asarray(np.log(20) / (ndtri(0.975) * size))
+    return Functional(str(step.name), share, error, share, error, np.inf)
 
 
 def _quantile_slope(values: Float[np.ndarray, " n"], prob: float) -> float:
