@@ -111,6 +111,7 @@ def _from_long(path: np.ndarray, parts: dict[str, list[Any]]) -> tuple[np.ndarra
             f"Columns with one row per draw must be of one length, but {name} has {len(rows)} rows and temperatures "
             f"{len(path)}. Arrays by temperature have log_likelihoods of shape (temperatures, draws).",
         )
+    _check_positive(parts["log_likelihoods"], "the samples")
     distinct = np.unique(path)
     arrays = {name: finite_array(rows, name) for name, rows in parts.items()}
     return distinct, {name: [array[path == t] for t in distinct] for name, array in arrays.items()}
@@ -119,6 +120,7 @@ def _from_long(path: np.ndarray, parts: dict[str, list[Any]]) -> tuple[np.ndarra
 def _one_temperature(t: float, values: Any, points: Any, likelihood: Any, prior: Any) -> tuple[np.ndarray, ...]:
     """The sample of one temperature as (n,), (n, d), (n, d), (n, d); Task knows the shapes and the messages."""
     label = f"the sample at t = {t:g}"
+    _check_positive(values, label)
     first = Task(points, likelihood, values, name=label)
     second = Task(points, prior, values, name=label)
     require(
@@ -126,6 +128,20 @@ def _one_temperature(t: float, values: Any, points: Any, likelihood: Any, prior:
         f"Every temperature needs at least two draws, but t = {t:g} has {first.size}. Draw more, or drop it.",
     )
     return first.values, first.points, first.scores, second.scores
+
+
+def _check_positive(log_likelihoods: Any, where: str) -> None:
+    """A draw of likelihood zero is no broken row: without it the evidence would be that of another prior."""
+    try:
+        impossible = int(np.isneginf(np.asarray(log_likelihoods, dtype=float)).sum())
+    except (TypeError, ValueError):
+        return  # whatever else is wrong with them is said where they are read
+    require(
+        impossible == 0,
+        f"Likelihoods must be positive at every draw, but {impossible} of {where} have a logarithm of -inf. Do not "
+        "remove these draws, the evidence would be too large: restrict the prior to where the likelihood is positive, "
+        "and add the logarithm of that region's prior probability to the answer.",
+    )
 
 
 def _check_path(path: np.ndarray) -> None:
