@@ -106,15 +106,15 @@ class KernelFit:
 
             error^2 = jackknife * model + (drift / 2)^2 + (tail / 4)^2
 
-        The jackknife, with the autocorrelation of chains, is too wide where values are followed closely, and the model
-        too sure, even if raised where it was too sure of values left out (and lowered where not sure enough): between
-        them lies the error. Beside it stand means that still move, and what may lie beyond the last points.
+        The jackknife is too wide where values are followed closely, and the model too sure, even if raised where it was
+        too sure of values left out (and lowered where not sure enough): between them lies the error, both with the
+        autocorrelation of chains. Beside it stand means that still move, and what may lie beyond the last points.
         """
-        errors, members = self._errors, range(len(self.members))
-        jackknife = errors.jackknife * np.sqrt([self._inefficiency(member) for member in members])
-        model = errors.model * np.maximum(errors.z, LEAST_Z) * np.ones(len(members))
+        errors = self._errors
+        model = errors.model * np.maximum(errors.z, LEAST_Z)
+        longer = np.array([self._inefficiency(member) for member in range(len(self.members))])
         beyond = np.hypot(STILL_MOVING * errors.drift, BEYOND * self.solution.judgement.tail)
-        return self._scale * np.hypot(np.sqrt(jackknife * model), beyond)
+        return self._scale * np.hypot(np.sqrt(errors.jackknife * model * longer), beyond)
 
     def _inefficiency(self, member: int) -> float:
         """n / effective n of what each row moves the mean by, in the order drawn; one where blocks are left out."""
