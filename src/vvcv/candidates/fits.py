@@ -107,14 +107,18 @@ class KernelFit:
             error^2 = jackknife * model + (drift / 2)^2 + (tail / 4)^2
 
         The jackknife is too wide where values are followed closely, and the model too sure, even if raised where it was
-        too sure of values left out (and lowered where not sure enough): between them lies the error, both with the
-        autocorrelation of chains. Beside it stand means that still move, and what may lie beyond the last points.
+        too sure of values left out (and lowered where not sure enough): between them lies the error. Of slow chains,
+        whose blocks are left out, the jackknife is the only one that knows. Beside it stand means that still move, and
+        what may lie beyond the last points.
         """
         errors = self._errors
         model = errors.model * np.maximum(errors.z, LEAST_Z)
-        longer = np.array([self._inefficiency(member) for member in range(len(self.members))])
+        between = np.sqrt(errors.jackknife * model)
+        if self.design.block is not None:
+            between = np.maximum(errors.jackknife, model)
+        longer = np.sqrt([self._inefficiency(member) for member in range(len(self.members))])
         beyond = np.hypot(STILL_MOVING * errors.drift, BEYOND * self.solution.judgement.tail)
-        return self._scale * np.hypot(np.sqrt(errors.jackknife * model * longer), beyond)
+        return self._scale * np.hypot(between * longer, beyond)
 
     def _inefficiency(self, member: int) -> float:
         """n / effective n of what each row moves the mean by, in the order drawn; one where blocks are left out."""
