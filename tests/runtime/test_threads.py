@@ -7,7 +7,7 @@ import pytest
 
 from vvcv.runtime import threads
 from vvcv.runtime.once import cached_property
-from vvcv.runtime.threads import side_by_side
+from vvcv.runtime.threads import side_by_side, whenever_idle
 
 
 @pytest.fixture
@@ -102,3 +102,30 @@ def test_a_core_that_becomes_idle_helps_calls_that_wait_already(two_cores):
     side_by_side([long, short])
     assert len(helpers) == 2
     assert threads._IDLE.take(5) == 1
+
+
+def test_a_call_for_idle_cores_is_made_beside_the_block_or_after_it(two_cores):
+    beside, after = threading.Event(), threading.current_thread()
+    with whenever_idle(threading.current_thread) as maker:
+        pass
+    assert maker() is after
+    with whenever_idle(beside.set) as made:
+        side_by_side([lambda: beside.wait(10), lambda: None])  # its second thread has nothing else to do
+    assert beside.is_set() and made() is None
+
+
+def test_an_error_leaves_no_call_at_work(two_cores):
+    begun, ended = threading.Event(), threading.Event()
+
+    def slow():
+        begun.set()
+        time.sleep(0.2)
+        ended.set()
+
+    def fail():
+        side_by_side([lambda: begun.wait(10), lambda: None])
+        raise KeyError
+
+    with pytest.raises(KeyError), whenever_idle(slow):
+        fail()
+    assert begun.is_set() and ended.is_set()

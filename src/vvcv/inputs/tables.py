@@ -88,9 +88,8 @@ def _as_table(table: Any) -> Any:
     require(kind in (".csv", ".parquet"), f"A table's file must end in .csv or .parquet, but is {file.name!r}.")
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter(
-                "error", pd.errors.ParserWarning
-            )  # that rows are longer than the header, and were cut
+            # Of rows that are longer than the header, and were cut.
+            warnings.simplefilter("error", pd.errors.ParserWarning)
             return pd.read_csv(file, index_col=False) if kind == ".csv" else pd.read_parquet(file)
     except ImportError:
         raise ImportError("Parquet files need pyarrow: pip install 'vvcv[files]'.") from None

@@ -76,9 +76,11 @@ def whenever_idle(call: Callable[[], R]) -> Iterator[Callable[[], R]]:
     """
     queue = _Queue([call])
     with one_thread() if cores() > 1 else nullcontext(), _IDLE.known(queue):
-        yield lambda: queue.done()[0].result()
-        queue.work()
-        queue.wait()
+        try:
+            yield lambda: queue.done()[0].result()
+            queue.work()
+        finally:  # where the block ends in an error, nobody is left behind at work
+            queue.wait()
 
 
 def worth_a_thread(rows: int) -> bool:
