@@ -82,7 +82,7 @@ def test_free_parameters_and_models_are_two_ways_to_write_one_thing():
     free = parameters.free(model)
     assert parameters.count == free.size == sum(np.size(leaf) for leaf in jax.tree.leaves(model))
     np.testing.assert_array_equal(parameters.free(parameters.model(free)), free)
-    assert (parameters.bounds[:, 0] < parameters.bounds[:, 1]).all()
+    assert (parameters.box.low < parameters.box.high).all()
 
 
 def test_the_gradient_in_tied_parameters_is_the_sum_over_the_tied_entries():
@@ -103,7 +103,7 @@ def test_tuning_ends_no_worse_than_it_started_and_within_bounds():
     assert tuned.value < criterion_and_gradient(model, design)[0]
     parameters = Parameters(model)
     free = parameters.free(tuned.model)
-    assert ((free >= parameters.bounds[:, 0] - 1e-12) & (free <= parameters.bounds[:, 1] + 1e-12)).all()
+    assert ((free >= parameters.box.low - 1e-12) & (free <= parameters.box.high + 1e-12)).all()
 
 
 def test_tuning_an_objective_that_never_factorises_has_a_named_failure():

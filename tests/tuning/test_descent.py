@@ -1,12 +1,14 @@
 """Minimisation within bounds: to the minimum, in few evaluations, never above the start."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from scipy.optimize import rosen, rosen_der
 
-from vvcv.tuning.descent import CUTS, FIRST_CUTS, REMEMBERED, Memory, minimise
+from vvcv.tuning.descent import CUTS, FIRST_CUTS, REMEMBERED, Box, Memory, minimise, minimise_carefully
 
-ANYWHERE = np.array([[-50.0, 50.0]] * 4)
+ANYWHERE = Box(np.full(4, -50.0), np.full(4, 50.0), np.full(4, 1e-9))
 
 
 def counted(value, slope):
@@ -18,6 +20,11 @@ def counted(value, slope):
         return float(value(x)), lambda: slope(x)
 
     return function, asked
+
+
+def noisy(rng, noise, x):
+    """The slope of a curved valley, its last digits wrong."""
+    return rosen_der(x) * (1 + noise * rng.normal(size=4))
 
 
 def test_a_curved_valley_is_followed_to_its_end():
@@ -36,12 +43,10 @@ def test_of_many_scales_at_once_directions_are_learnt():
 
 
 def test_the_answer_and_every_point_asked_for_lie_within_the_bounds():
-    bounds = np.array([[1.0, 9.0], [-9.0, -2.0], [-9.0, 9.0]])
+    box = Box(np.array([1.0, -9.0, -9.0]), np.array([9.0, -2.0, 9.0]), np.full(3, 1e-9))
     function, asked = counted(lambda x: x @ x, lambda x: 2 * x)
-    np.testing.assert_allclose(
-        minimise(function, np.array([20.0, -5.0, 3.0]), bounds, 50, 1e-12), [1, -2, 0], atol=1e-5
-    )
-    assert all((x >= bounds[:, 0]).all() and (x <= bounds[:, 1]).all() for x in asked)
+    np.testing.assert_allclose(minimise(function, np.array([20.0, -5.0, 3.0]), box, 50, 1e-12), [1, -2, 0], atol=1e-5)
+    assert all((x >= box.low).all() and (x <= box.high).all() for x in asked)
 
 
 @pytest.mark.parametrize("most", [1, 2, 7, REMEMBERED])
@@ -98,3 +103,35 @@ def test_a_search_that_another_goes_on_from_remembers_its_last_step():
     further = minimise(function, x, ANYWHERE, 15, 0.0, memory)
     afresh = minimise(function, x, ANYWHERE, 15, 0.0)
     assert rosen(further) < rosen(afresh) < rosen(x)
+
+
+@pytest.mark.parametrize("search", [minimise, minimise_carefully])
+def test_what_the_last_digits_of_slopes_say_leads_to_the_same_point_on_a_grid(search):
+    start, ends = np.array([-1.2, 1.0, -1.2, 1.0]), {}
+    for width in (2.0**-8, 2.0**-50):
+        rng, box = np.random.default_rng(0), Box(ANYWHERE.low, ANYWHERE.high, np.full(4, width))
+        ends[width] = []
+        for noise in (0.0, 1e-12, 1e-12):
+            function, _ = counted(rosen, partial(noisy, rng, noise))
+            ends[width].append(search(function, start, box, 40, 1e-9))
+    first, *others = ends[2.0**-8]
+    assert all(np.array_equal(first, other) for other in others)
+    assert rosen(first) < 1e-2 * rosen(start)
+    assert not np.array_equal(*ends[2.0**-50][:2])
+
+
+@pytest.mark.parametrize("search", [minimise, minimise_carefully])
+def test_every_point_asked_for_lies_on_the_grid(search):
+    function, asked = counted(rosen, rosen_der)
+    search(function, np.array([-1.2, 1.0, -1.2, 1.0]), ANYWHERE._replace(grid=np.full(4, 0.125)), 60, 1e-9)
+    assert all(np.array_equal(x, np.round(x * 8) / 8) for x in asked)
+    assert len(asked) > 3
+    if search is minimise_carefully:  # whose line searches come back to where they were
+        assert len({x.tobytes() for x in asked}) == len(asked)
+
+
+def test_a_slope_too_flat_for_the_grid_still_leads_on():
+    function, asked = counted(lambda x: 1e-3 * x @ x, lambda x: 2e-3 * x)
+    x = minimise(function, np.full(4, 2.0), ANYWHERE._replace(grid=np.full(4, 2.0**-4)), 60, 1e-9)
+    np.testing.assert_allclose(x, np.zeros(4), atol=2.0**-4)
+    assert len(asked) < 20

@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 from scipy.linalg import LinAlgError
 
-from vvcv.kernels import SquaredExponential
+from vvcv.kernels import Full, Separable, SquaredExponential
 from vvcv.linear_system.model import Model
 from vvcv.stein import SteinKernel
-from vvcv.tuning.parameters import BOUNDS, Parameters
+from vvcv.tuning.parameters import BOUNDS, FINE_GRID, GRID, Parameters
 from vvcv.tuning.tune import tune
 
 
@@ -25,6 +25,12 @@ def quadratic(goal):
         return 0.5 * float(step @ step), free.model(step)
 
     return objective
+
+
+def on_grid(model):
+    """The nearest model that a search can end at."""
+    parameters = Parameters(model)
+    return parameters.model(parameters.box.nearest(parameters.free(model)))
 
 
 def test_a_model_is_its_free_vector_and_back():
@@ -51,11 +57,20 @@ def test_every_number_has_the_bounds_of_its_kind_and_noise_its_floor():
     expected["log_noise"] = (np.log(1e-5), 2.0)
     counts = {"log_lengthscale": 1, "log_axes": 2, "log_noise": 1}
     rows = [expected[name] for name in parameters.names for _ in range(counts.get(name, 0))]
-    np.testing.assert_allclose(parameters.bounds, rows)
+    np.testing.assert_allclose(np.column_stack([parameters.box.low, parameters.box.high]), rows)
+    assert (parameters.box.grid == GRID).all()
+
+
+def test_factors_of_task_matrices_lie_on_a_finer_grid():
+    scalar = a_model()
+    kernel = SteinKernel(Separable(Full(np.eye(2)), scalar.kernel.kernel), axes=np.ones(2))
+    parameters = Parameters(Model(kernel, np.full(2, 1e-3)))
+    fine = [parameters.box.grid[i] == FINE_GRID for i in range(parameters.count)]
+    assert sum(fine) == 3 and FINE_GRID < GRID / 100
 
 
 def test_the_search_ends_at_the_minimum():
-    goal = a_model((0.5, 3.0), (1.0, 2.0), 1e-2)
+    goal = on_grid(a_model((0.5, 3.0), (1.0, 2.0), 1e-2))
     found = tune(quadratic(goal), a_model())
     assert found.free == 5 and found.value < 1e-6
     np.testing.assert_allclose(np.exp(found.model.kernel.kernel.log_lengthscale), [0.5, 3.0], rtol=1e-2)

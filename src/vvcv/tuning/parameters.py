@@ -14,6 +14,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from ..linear_system.model import Model
+from .descent import Box
 
 #: Bounds of each kind of leaf, in standard coordinates and in the leaf's own (mostly logarithmic) scale: beyond them
 #: kernels are constant or tell no point from another, and only rounding decides.
@@ -32,6 +33,12 @@ BOUNDS: dict[str, tuple[float, float]] = {
     "log_c": (-6.0, 6.0),
 }
 
+
+#: Width of the grid that searches move on, and of the finer one of a factor of B, small remainders of which tell tasks
+#: apart: at 2^-12 errors of the borehole are 1.2 times as large as at 2^-15, at 2^-8 twice; at 2^-17 the last bit moves
+#: error bars by up to 26 %, at 2^-15 by 9 %, and with no grid by 50 %. Between 2^-6 and 2^-10 the first matters little.
+GRID, FINE_GRID = 2.0**-8, 2.0**-15
+OF_FACTORS = ("below", "factor", "log_diagonal")
 
 #: Leaves that multiply a covariance, all together: with them a model is as large as its values are.
 SCALES = ("log_axes", "log_parts")
@@ -64,8 +71,10 @@ class Parameters:
         per_entry = [
             bounds.get(name, (-50.0, 50.0)) for name, size in zip(self.names, sizes, strict=True) for _ in range(size)
         ]
-        self.bounds = np.zeros((self.count, 2))
-        self.bounds[self._index] = np.array(per_entry).reshape(-1, 2)
+        widths = np.repeat([FINE_GRID if name in OF_FACTORS else GRID for name in self.names], sizes)
+        self.box = Box(*np.zeros((3, self.count)))
+        for whole, entries in zip(self.box, [*np.array(per_entry).reshape(-1, 2).T, widths], strict=True):
+            whole[self._index] = entries
 
     def free(self, model: Any) -> Float[np.ndarray, " p"]:
         """The free vector of a model; tied entries are averaged."""
@@ -88,7 +97,7 @@ class Parameters:
     def multiplied(self, free: Float[np.ndarray, " p"], factor: float) -> Model:
         """The model times a factor: weights of its axes, and variances of its parts, as far as bounds allow."""
         entries = np.where(self._multiplies, np.log(factor), 0.0) + free
-        return self.model(np.clip(entries, *self.bounds.T))
+        return self.model(np.clip(entries, self.box.low, self.box.high))
 
     def leaves(self, free: Float[np.ndarray, " p"]) -> list[np.ndarray]:
         """Its leaves alone."""

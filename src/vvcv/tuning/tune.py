@@ -94,7 +94,7 @@ def tune_leaves(
 
     with suppress(_StoppedError):
         descend = minimise_carefully if carefully else partial(minimise, memory=memory)
-        descend(value_and_slope, parameters.free(start), parameters.bounds, max_evaluations, GAIN)
+        descend(value_and_slope, parameters.free(start), parameters.box, max_evaluations, GAIN)
     if best.free is None:
         raise LinAlgError("The covariance could not be factorised anywhere near the starting values.")
     return Tuned(parameters.multiplied(best.free, best.factor), best.value, parameters.count, memory)
