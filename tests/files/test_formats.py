@@ -239,3 +239,11 @@ def test_the_ending_may_be_in_capitals(tmp_path, suffix):
     write_tasks(tmp_path / f"t{suffix}", CASES["one"])
     assert [file.name for file in tmp_path.iterdir()] == [f"t{suffix}"]
     assert read_tasks(tmp_path / f"t{suffix}").names == ("only",)
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+@pytest.mark.parametrize("name", ["\ud800", "a\0b", "a\0"])
+def test_a_name_that_no_file_can_hold_is_refused_when_it_is_written(tmp_path, suffix, name):
+    with pytest.raises(ValueError, match="Rename the tasks"):
+        write_tasks(tmp_path / f"t{suffix}", vvcv.Tasks.shared(X, -X, X, names=[name, "b"]))
+    assert not list(tmp_path.iterdir())

@@ -76,6 +76,8 @@ def write_tasks(file: str | os.PathLike, tasks: Tasks) -> None:
     """Write tasks to a file of the format that its name ends in; what was there stays until all is written."""
     path = Path(file)
     kind = _format(path)
+    odd = [name for name in tasks.names if "\0" in name or name.encode("utf-8", "replace").decode() != name]
+    require(not odd, f"Names in files must be text that can be encoded, but {odd[:4]!a} cannot. Rename the tasks.")
     with replacing(path) as temporary:
         kind.write(temporary, tasks)
 
