@@ -58,6 +58,22 @@ FORMATS: dict[str, Format] = {
     ".zarr": ZARR,
 }
 
+#: Endings of the files that estimates are stored in and shown on.
+ENDINGS = {"netCDF": tuple(ending for ending, kind in FORMATS.items() if kind is NETCDF), "HTML": (".html", ".htm")}
+
+
+def require_ending(file: str | os.PathLike, kind: str) -> None:
+    """Refuse a name that promises another kind of file than will be written; one without an ending promises nothing.
+
+    >>> require_ending("page.html", "HTML")
+    """
+    path = Path(file)
+    require(
+        path.suffix.lower() in ("", *ENDINGS[kind]),
+        f"A {kind} file is written, so its name must end in {' or '.join(ENDINGS[kind])}, but is {path.name!r}. "
+        "Rename it.",
+    )
+
 
 def read_tasks(file: str | os.PathLike, most_bytes: int = MOST_BYTES) -> Tasks:
     """Tasks from a file; what is wrong with it is a ValueError in one sentence."""
