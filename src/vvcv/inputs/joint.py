@@ -88,6 +88,8 @@ class GaussianInputs(Inputs):
         require(len(marginals) > 0, "There must be at least one input, but none was given. Give name=distribution.")
         self.marginals: dict[str, Distribution] = {name: as_distribution(law) for name, law in marginals.items()}
         self.names = tuple(self.marginals)
+        for name, marginal in self.marginals.items():
+            marginal.require_told_apart(name)
         self.correlation = _correlation(correlation, self.names)
         self._factor = np.linalg.cholesky(self.correlation)
 
