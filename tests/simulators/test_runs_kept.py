@@ -178,12 +178,23 @@ def test_a_store_cut_at_any_byte_keeps_its_whole_lines(tmp_path):
         assert len(model.calls) == 3 - max(content[:cut].count(b"\n") - 1, 0)
 
 
-def test_a_line_that_was_edited_is_named(tmp_path):
+@pytest.mark.parametrize("edit", ["oops", "[1]", "", '"x": ["a", 1.0]', '"x": [null, 1.0]', '"value": "much"'])
+def test_a_line_that_was_edited_is_named(tmp_path, edit):
     path = tmp_path / "runs.jsonl"
     run(pair(), path)
     lines = path.read_text().splitlines(keepends=True)
-    path.write_text("".join([*lines[:2], "oops\n", *lines[3:]]))
+    line = lines[2].rstrip()[:-1] + f", {edit}}}" if edit.startswith('"') else edit
+    path.write_text("".join([*lines[:2], f"{line}\n", *lines[3:]]))
     with pytest.raises(ValueError, match="line 3 of"):
+        run(pair(), path)
+
+
+def test_a_run_that_was_edited_to_have_fewer_inputs_is_refused_in_words(tmp_path):
+    path = tmp_path / "runs.jsonl"
+    run(pair(), path)
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("".join([*lines[:2], lines[2].rstrip()[:-1] + ', "x": [0.5]}\n', *lines[3:]]))
+    with pytest.raises(ValueError, match="these settings put it elsewhere"):
         run(pair(), path)
 
 
