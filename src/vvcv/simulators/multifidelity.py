@@ -200,7 +200,7 @@ def _check_points(kept: Store, inputs: Inputs, points: Mapping[str, np.ndarray])
         if name in points and number < len(points[name]):
             require(  # not to the last digit: another version of SciPy may round a quantile otherwise
                 len(run.x) == len(inputs.names) and np.allclose(run.x, points[name][number], rtol=1e-8, atol=0),
-                f"The store keeps run {number} of {name!r} at {dict(zip(inputs.names, run.x, strict=False))}, but these "
-                "settings put it elsewhere: the inputs' draws, or the number of runs of a Latin hypercube, have "
+                f"The store keeps run {number} of {name!r} at {dict(zip(inputs.names, run.x, strict=False))}, but "
+                "these settings put it elsewhere: the inputs' draws, or the number of runs of a Latin hypercube, have "
                 "changed. Use the settings it was made with, or another path.",
             )
