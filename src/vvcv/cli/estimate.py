@@ -33,7 +33,7 @@ def estimate_command(
     Example: vvcv estimate draws.csv --report report.html
     """
     from .. import estimate
-    from ..files import read_tasks, require_ending
+    from ..files.formats import read_tasks, require_ending
 
     with in_one_line():
         require_places(file, report, save)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..data import require
-from ..files import MOST_BYTES, require_ending
+from ..files.formats import MOST_BYTES, require_ending
 from ..runtime.disk import write_whole
 from ..runtime.version import __version__
 from .joint import error_correlation

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..files import require_ending
+from ..files.formats import require_ending
 from ..report import explain, html_report, plot_estimate, table
 from ..runtime.disk import write_whole
 from ..runtime.version import __version__

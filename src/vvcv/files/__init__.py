@@ -15,6 +15,6 @@ Where a file has no values, the tasks are the means of the coordinates. Files ar
 run (no pickle), their content is measured before it is read, and what is wrong with them is said in one sentence.
 """
 
-from .formats import FORMATS, MOST_BYTES, read_tasks, require_ending, write_tasks
+from .formats import FORMATS, MOST_BYTES, read_tasks, write_tasks
 
-__all__ = ["FORMATS", "MOST_BYTES", "read_tasks", "require_ending", "write_tasks"]
+__all__ = ["FORMATS", "MOST_BYTES", "read_tasks", "write_tasks"]
