@@ -150,6 +150,7 @@ BROKEN = {
     "shapes that do not fit": ("t.npz", _archive(points=X, scores=X[:5]), "one gradient per point"),
     "not a number": ("t.npz", _archive(points=X, scores=np.full_like(X, np.nan)), "Remove those rows"),
     "a netCDF file cut short": ("t.nc", b"\x89HDF\r\n\x1a\n" + bytes(100), "cut short"),
+    "a file of netCDF 3": ("t.nc", b"CDF\x01" + bytes(100), "engine='h5netcdf'"),
     "a folder": ("t.nc", "folder", "is a folder"),
 }
 

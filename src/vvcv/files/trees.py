@@ -17,6 +17,8 @@ from .limits import readable, within
 LEADING = ("chain", "draw")
 #: Files of a zarr folder that say how its arrays are decoded.
 METADATA = (".zarray", ".zmetadata", "zarr.json")
+#: What files of netCDF 3 begin with, which some versions of xarray write where they find SciPy.
+CLASSIC = b"CDF"
 REMEDY = "It is of another kind, or was cut short when it was copied: copy or write it again."
 ZARR_REMEDY = f"{REMEDY[:-1]}, and name the axes of its arrays (dimension_names), as xarray does."
 
@@ -24,6 +26,12 @@ ZARR_REMEDY = f"{REMEDY[:-1]}, and name the axes of its arrays (dimension_names)
 def read_netcdf(file: Path, limit: int) -> dict[str, Labelled]:
     """The arrays of a netCDF file that may be needed."""
     need_netcdf()
+    with file.open("rb") as opened:
+        classic = opened.read(len(CLASSIC)) == CLASSIC
+    require(
+        not classic,
+        f"{file.name!r} is of netCDF 3, but netCDF 4 is read. Write it by dataset.to_netcdf(FILE, engine='h5netcdf').",
+    )
     return _read(file, limit, "h5netcdf", "netCDF", REMEDY)
 
 
