@@ -107,6 +107,22 @@ def test_a_place_where_nothing_can_be_written_is_refused_before_the_work(draws, 
         assert result.exit_code == 2 and remedy in result.output and len(result.output.strip().splitlines()) == 1
 
 
+@pytest.mark.parametrize(("option", "name"), [("--save", "est.csv"), ("--save", "est.html"), ("--report", "page.nc")])
+def test_a_name_that_promises_another_kind_of_file_is_refused_before_the_work(draws, option, name, monkeypatch):
+    monkeypatch.setattr("vvcv.estimate", lambda *args, **options: pytest.fail("work was done"))
+    result = run("estimate", draws, option, draws.with_name(name))
+    assert result.exit_code == 2 and "must end in" in result.output and not draws.with_name(name).exists()
+
+
+def test_estimates_in_python_keep_to_the_endings_too(tmp_path):
+    found = vvcv.estimate(TASKS, "mc")
+    for write, name in ((found.save, "est.csv"), (found.report, "page.pdf")):
+        with pytest.raises(ValueError, match="must end in"):
+            write(tmp_path / name)
+    found.save(tmp_path / "est")
+    assert vvcv.load(tmp_path / "est").names == found.names
+
+
 def test_a_file_that_is_read_is_never_written_over(draws):
     before = draws.read_bytes()
     for option in ("--report", "--save"):

@@ -99,6 +99,15 @@ def test_an_estimate_has_a_summary_of_its_own():
     assert table.loc["tau", "ess_worth"] == pytest.approx(plain.loc["tau", "ess_worth"] * estimate.gain[1])
 
 
+@pytest.mark.parametrize("name", ["chain", "draw"])
+def test_a_task_named_like_an_axis_is_refused_by_inference_data_in_words(name):
+    pytest.importorskip("arviz", exc_type=ImportError)
+    z = np.random.default_rng(0).normal(size=(2, 50, 1))
+    estimate = vvcv.estimate(vvcv.Tasks.shared(z, -z, z, names=[name]), "mc", check=False)
+    with pytest.raises(ValueError, match="Rename it, or use to_xarray"):
+        estimate.to_inference_data()
+
+
 def test_inference_data_hold_draws_points_scores_and_the_table():
     pytest.importorskip("arviz")
     estimate = vvcv.estimate(TASKS, "zv")

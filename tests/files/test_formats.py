@@ -150,6 +150,7 @@ BROKEN = {
     "shapes that do not fit": ("t.npz", _archive(points=X, scores=X[:5]), "one gradient per point"),
     "not a number": ("t.npz", _archive(points=X, scores=np.full_like(X, np.nan)), "Remove those rows"),
     "a netCDF file cut short": ("t.nc", b"\x89HDF\r\n\x1a\n" + bytes(100), "cut short"),
+    "a file of netCDF 3": ("t.nc", b"CDF\x01" + bytes(100), "engine='h5netcdf'"),
     "a folder": ("t.nc", "folder", "is a folder"),
 }
 
@@ -239,3 +240,11 @@ def test_the_ending_may_be_in_capitals(tmp_path, suffix):
     write_tasks(tmp_path / f"t{suffix}", CASES["one"])
     assert [file.name for file in tmp_path.iterdir()] == [f"t{suffix}"]
     assert read_tasks(tmp_path / f"t{suffix}").names == ("only",)
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+@pytest.mark.parametrize("name", ["\ud800", "a\0b", "a\0"])
+def test_a_name_that_no_file_can_hold_is_refused_when_it_is_written(tmp_path, suffix, name):
+    with pytest.raises(ValueError, match="Rename the tasks"):
+        write_tasks(tmp_path / f"t{suffix}", vvcv.Tasks.shared(X, -X, X, names=[name, "b"]))
+    assert not list(tmp_path.iterdir())

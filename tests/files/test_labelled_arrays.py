@@ -124,3 +124,30 @@ def test_names_in_an_archive(tmp_path, kind):
     tasks = read_tasks(tmp_path / "t.npz")
     assert tasks.names == names
     np.testing.assert_array_equal(tasks[0].values, X[:, 0])
+
+
+def test_what_a_sampler_kept_of_its_warmup_and_of_the_prior_is_no_part_of_the_posterior(read):
+    axes = ("chain", "draw", "u")
+    stats = xr.Dataset({"unconstrained_draw": (axes, Z), "gradient": (axes, -Z)})
+    posterior, warmup = xr.Dataset({"mu": (axes[:2], Z[..., 0])}), stats.isel(draw=[0]) + 9
+    groups = {"sample_stats": stats, "posterior": posterior, "sample_stats_prior": stats + 9}
+    tasks = read({"warmup_sample_stats": warmup, "warmup_posterior": posterior.isel(draw=[0]), **groups})
+    assert tasks.names == ("mu",) and tasks[0].chains == (2, 3)
+    np.testing.assert_array_equal(tasks[0].points, X)
+
+
+def test_a_variable_that_is_not_finite_is_named(read):
+    axes = ("chain", "draw", "u")
+    stats = xr.Dataset({"unconstrained_draw": (axes, Z), "gradient": (axes, -Z)})
+    posterior = xr.Dataset({"mu": (axes[:2], Z[..., 0]), "ratio": (axes[:2], np.full((2, 3), np.nan))})
+    with pytest.raises(ValueError, match="'posterior/ratio' .* 6 of 6 entries .*Remove that variable"):
+        read({"sample_stats": stats, "posterior": posterior})
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_a_zarr_folder_whose_axes_have_no_names_is_told_to_name_them(tmp_path, version):
+    zarr = pytest.importorskip("zarr")
+    group = zarr.open_group(tmp_path / "t.zarr", mode="w", zarr_format=version)
+    group.create_array("points", data=X)
+    with pytest.raises(ValueError, match="name the axes of its arrays"):
+        read_tasks(tmp_path / "t.zarr")

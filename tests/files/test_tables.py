@@ -76,9 +76,18 @@ def test_spaces_after_commas_and_the_mark_that_spreadsheets_put_first_do_not_mat
         read(tmp_path, "\ufeffx,x,score,f\n1,2,3,4\n")
 
 
-def test_other_separators_are_named(tmp_path):
+@pytest.mark.parametrize("text", ["x;score;f\n1;2;3\n", "x;score;f\n1,5;2,5;3,5\n2,5;1,5;3,5\n", "x\tscore\n1\t2\n"])
+def test_other_separators_are_named(tmp_path, text):
     with pytest.raises(ValueError, match="Separate its columns by commas"):
-        read(tmp_path, "x;score;f\n1;2;3\n")
+        read(tmp_path, text)
+
+
+def test_text_of_another_encoding_and_a_file_of_comments_are_told_what_to_be(tmp_path):
+    (tmp_path / "t.csv").write_bytes("x,score,é\n1,2,3\n".encode("latin-1"))
+    with pytest.raises(ValueError, match="Write it in UTF-8"):
+        read_tasks(tmp_path / "t.csv")
+    with pytest.raises(ValueError, match="has no header line"):
+        read(tmp_path, "# nothing else\n")
 
 
 def test_whole_numbers_of_any_length_and_decimals_are_numbers(tmp_path):
@@ -115,6 +124,12 @@ WRONG = {
     "scores of other coordinates": ("x[0],x[2],score[0],score[1],f\n1,2,3,4,5\n", "needs both"),
     "tasks below each other, values under another name": ("task,x,score,f\n1,2,3,4\n", "Rename its column of values"),
     "one number for two runs": ("chain,draw,x,score,f\n1,0,1,2,3\n1,0,4,5,6\n", "number of its own as chain"),
+    "a row of no task": ("task,x,score,value\na,1,2,3\n,4,5,6\n", "of which task"),
+    "draws named by text, which has d10 before d9": (
+        "draw,x,score,f\nd9,1,2,3\nd10,4,5,6\n",
+        "'d9'",
+    ),
+    "chains twice": ("chain,.chain,x,score,f\n1,1,1,2,3\n", "Remove one of them"),
     "a row of no chain": ("chain,x,score,f\n,1,2,3\n1,4,5,6\n", "Number all rows"),
 }
 
@@ -136,10 +151,47 @@ def test_our_own_columns_are_not_taken_for_those_of_stan(tmp_path):
     assert tasks.names == ("a", "p_a", "g_a") and tasks[0].scores.tolist() == [[2]]
 
 
-@pytest.mark.parametrize("names", [["f__", "g"], ["x[9]", "score[9]"], ["x[0]", "g"], ["draw", "g"], ["", "g"]])
+@pytest.mark.parametrize(
+    "names", [["f__", "g"], ["x[9]", "score[9]"], ["x[0]", "g"], ["draw", "g"], ["", "g"], [".chain", "g"]]
+)
 def test_names_that_a_table_would_not_give_back_are_refused_when_it_is_written(tmp_path, names):
     with pytest.raises(ValueError, match="Rename the task"):
         write_tasks(tmp_path / "t.csv", vvcv.Tasks.shared(X, -X, X, names=names))
+
+
+def test_a_task_without_a_name_is_not_written_below_others(tmp_path):
+    with pytest.raises(ValueError, match="without a name"):
+        write_tasks(tmp_path / "t.csv", vvcv.Tasks([vvcv.Task(X, -X, X[:, 0], ""), vvcv.Task(X + 1, -X, X[:, 0], "b")]))
+
+
+def test_a_row_of_parquet_that_has_no_task_is_refused_not_one_of_a_task_named_none(tmp_path):
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    for labels in (["a", None], [1, None]):
+        table = pyarrow.table({"task": labels, "x": [1.0, 2.0], "score": [1.0, 2.0], "value": [1.0, 2.0]})
+        parquet.write_table(table, tmp_path / "t.parquet")
+        with pytest.raises(ValueError, match="of which task"):
+            read_tasks(tmp_path / "t.parquet")
+
+
+R_ROWS = "1,1,1,{0}\n1,2,2,{1}\n2,2,4,{3}\n2,1,3,{2}\n"
+
+
+@pytest.mark.parametrize("left_out", [None, ".iteration", ".draw"])
+def test_the_columns_of_the_posterior_package_give_the_chains(tmp_path, left_out):
+    pandas = pytest.importorskip("pandas")
+    text = ".chain,.iteration,.draw,x,score,f\n" + R_ROWS.format("1,1,10", "2,2,20", "3,3,30", "4,4,40")
+    (tmp_path / "r.csv").write_text(text)
+    pandas.read_csv(tmp_path / "r.csv").drop(columns=left_out or []).to_csv(tmp_path / "t.csv", index=False)
+    tasks = read_tasks(tmp_path / "t.csv")
+    assert tasks.names == ("f",) and tasks[0].chains == (2, 2) and tasks[0].values.tolist() == [10, 20, 30, 40]
+
+
+def test_several_chains_of_stan_in_one_table_are_not_one(tmp_path):
+    text = ".chain,.iteration,.draw,mu,p_mu,g_mu\n" + R_ROWS.format("1,9,-1", "2,9,-2", "3,9,-3", "4,9,-4")
+    task = read(tmp_path, text)["mu"]
+    assert task.chains == (2, 2) and task.values.tolist() == task.scores[:, 0].tolist() == [1, 2, 3, 4]
+    assert read(tmp_path, "chain,p_chain,g_chain\n1,9,1\n2,9,2\n")[0].chains == (1, 2)  # a parameter of that name
 
 
 def test_a_parquet_file_without_rows_is_refused_in_one_sentence(tmp_path):

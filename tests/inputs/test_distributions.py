@@ -126,9 +126,54 @@ def test_draws_next_to_a_bound_stay_inside():
         (lambda: inputs.truncated(inputs.normal(0, 1), low=50), "nothing is between 50 and inf"),
         (lambda: inputs.from_scipy(stats.poisson(3)), "frozen continuous"),
         (lambda: inputs.from_scipy(stats.norm), "frozen continuous"),
+        (lambda: inputs.from_scipy(stats.norm([0, 1], 1)), "must be one number"),
+        (lambda: inputs.normal([0, 1], 1), "mean must be one number"),
+        (lambda: inputs.uniform("0", 1), "low must be one number"),
+        (lambda: inputs.lognormal("0", 1), "mu must be one number"),
+        (lambda: inputs.triangular(0, [1], 2), "mode must be one number"),
+        (lambda: inputs.gamma(None), "shape must be one number"),
         (lambda: inputs.gamma(2).to_normal([1.0, -1.0]), "strictly between 0 and inf.*first is -1"),
     ],
 )
 def test_bad_parameters_are_refused_in_words(make, words):
     with pytest.raises(ValueError, match=words):
         make()
+
+
+TOO_FINE = {
+    "half of the draws below the smallest float": inputs.gamma(0.001),
+    "a sixth of the draws next to one": inputs.beta(0.05, 0.05),
+    "beyond the largest float": inputs.lognormal(800, 1),
+    "below the smallest float": inputs.lognormal(-800, 1),
+    "four floats": inputs.uniform(1, 1 + 1e-15),
+    "digits of the mean alone": inputs.normal(1e10, 1e-5),
+    "a width that overflows": inputs.uniform(-1e308, 1e308),
+    "more than squares can hold": inputs.uniform(-1e200, 1e200),
+    "an area that underflows": inputs.triangular(0, 0, 1e-300),
+    "no law at all": inputs.from_scipy(stats.norm(0, -1)),
+}
+
+
+@pytest.mark.parametrize("kind", TOO_FINE)
+def test_an_input_whose_draws_floats_do_not_tell_apart_is_refused(kind):
+    with pytest.raises(ValueError, match="of 'width', .* Check the parameters; or give the model another coordinate"):
+        inputs.independent(width=TOO_FINE[kind])
+
+
+AT_THE_EDGE = {
+    "gamma": inputs.gamma(0.02),
+    "beta": inputs.beta(0.3, 0.3),
+    "huge": inputs.uniform(-1e149, 1e149),
+    "tiny": inputs.uniform(0, 1e-300),
+    "heavy": inputs.student(0.1),
+    "far": inputs.truncated(inputs.normal(0, 1), low=34),
+    "short and far": inputs.truncated(inputs.normal(0, 1), low=20, high=20.0001),
+    "cut out of what is too wide": inputs.truncated(inputs.lognormal(0, 300), 1e-3, 1e3),
+}
+
+
+@pytest.mark.parametrize("kind", AT_THE_EDGE)
+def test_an_input_at_the_edge_of_floats_is_standard_normal_all_the_same(kind):
+    given = inputs.independent(a=AT_THE_EDGE[kind])
+    z, _ = given.coordinates(given.sample(4001, seed=0, design="latin-hypercube"))
+    assert abs(z.mean()) < 1e-3 and abs(z.std() - 1) < 1e-3

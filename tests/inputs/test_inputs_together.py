@@ -168,6 +168,18 @@ def test_more_points_begin_with_the_same_ones(design):
         ),
         (lambda: inputs.correlated(pd.DataFrame(np.eye(1)), a=inputs.normal(0, 1)), "a row and a column for each"),
         (lambda: inputs.from_log_density(banana, banana_draws), "names must say"),
+        (
+            lambda: LINKED.rows(dict.fromkeys(LINKED.names[1:], [1.0]) | {LINKED.names[0]: [1.0, 2.0]}),
+            "as many entries",
+        ),
+        (lambda: inputs.from_log_density(lambda x: -(x**2), np.ones((5, 2))).score(np.ones((5, 2))), r"shape \(2,\)"),
+        (lambda: inputs.from_log_density(lambda x: float(x[0]), np.ones((5, 2))).score(np.ones((5, 2))), "jax.numpy"),
+        (
+            lambda: inputs.from_log_density(lambda x: jnp.log(x).sum(), np.ones((5, 2))).task(
+                -np.ones((5, 2)), np.ones(5)
+            ),
+            "finite at every point, but is not at 5 of 5",
+        ),
         (lambda: inputs.from_log_density(banana, np.ones((5, 2))).sample(6), "There are 5 draws, but 6"),
         (lambda: inputs.from_log_density(banana, np.ones((5, 2))).sample(-1), "positive integer"),
         (lambda: inputs.from_log_density(banana, np.ones((5, 2)), names=["a", "a"]), "differ from one another"),

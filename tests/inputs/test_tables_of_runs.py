@@ -89,3 +89,33 @@ def test_runs_of_no_model_are_refused_not_dropped(tmp_path):
     frame.loc[3, "model"] = None
     with pytest.raises(ValueError, match="1 have no 'model'"):
         GIVEN.tasks_from_table(frame, value="flow", fidelity="model")
+
+
+def read(tmp_path, text, **options):
+    (tmp_path / "runs.csv").write_text(text, encoding="utf-8")
+    return GIVEN.tasks_from_table(tmp_path / "runs.csv", **options)
+
+
+def test_models_named_by_numbers_are_told_apart_as_they_are_written(tmp_path):
+    rows = "a,b,value,model\n.1,1,3,01\n.2,2,4,1\n.3,3,5,1.0\n"
+    assert read(tmp_path, rows, fidelity="model").names == ("01", "1", "1.0")
+    with pytest.raises(ValueError, match="1 have no 'model'"):
+        read(tmp_path, "a,b,value,model\n.1,1,3,\n.2,2,4,1\n", fidelity="model")
+
+
+def test_of_two_columns_with_one_name_none_is_taken(tmp_path):
+    for header in ("a,b,value,value", "a,b,value,a"):
+        with pytest.raises(ValueError, match="Rename them"):
+            read(tmp_path, f"{header}\n.1,1,3,5\n.2,2,4,6\n")
+    twice = pd.DataFrame([[0.1, 1.0, 3.0, 4.0]], columns=["a", "b", "value", "value"])
+    with pytest.raises(ValueError, match="Rename them"):
+        GIVEN.tasks_from_table(twice)
+    assert read(tmp_path, "a,b,value,other,other\n.1,1,3,5,5\n.2,2,4,6,6\n").sizes == (2,)
+
+
+def test_spaces_after_commas_do_not_matter_and_complex_values_are_no_numbers(tmp_path):
+    assert read(tmp_path, "a, b, value\n.1, 1, 3\n.2, 2, 4\n")[0].values.tolist() == [3, 4]
+    with pytest.raises(ValueError, match="complex"):
+        GIVEN.tasks_from_table({"a": [0.1, 0.2], "b": [1.0, 2.0], "value": [1j, 2.0]})
+    with pytest.raises(ValueError, match="must name a column"):
+        GIVEN.tasks_from_table({"a": [0.1], "b": [1.0], "value": [1.0]}, value=3)

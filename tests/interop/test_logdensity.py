@@ -108,3 +108,11 @@ def test_draws_where_the_density_is_none_are_refused(outside):
     with pytest.raises(ValueError, match=f"not at {count} of 60; the first is -?(nan|inf) at draw {first} of chain 0"):
         vvcv.from_logdensity(lambda d: density(d["x"]), {"x": draws}, chains=True)
     assert vvcv.from_logdensity(lambda d: density(d["x"]), {"x": draws[1:]}, chains=True).sizes == (30,)
+
+
+@pytest.mark.parametrize(
+    "density", [lambda z: -np.sum(np.asarray(z) ** 2), lambda z: -float(z[0]), lambda z: z[0] if z[0] > 0 else -z[0]]
+)
+def test_a_density_that_jax_cannot_follow_is_told_what_to_use(density):
+    with pytest.raises(ValueError, match="use jax.numpy and jax.scipy, not numpy"):
+        vvcv.from_logdensity(density, np.random.default_rng(0).normal(size=(1, 20, 2)))

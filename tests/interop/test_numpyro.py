@@ -167,3 +167,23 @@ def test_scores_of_a_part_of_the_data_are_refused(size):
 def test_a_sampler_that_has_not_run_is_refused():
     with pytest.raises(ValueError, match="that has run"):
         vvcv.from_numpyro(numpyro.infer.MCMC(numpyro.infer.HMC(model), num_warmup=1, num_samples=1))
+
+
+@pytest.mark.parametrize("kind", ["DiscreteHMCGibbs", "MixedHMC"])
+def test_discrete_sites_that_were_sampled_are_refused_with_a_remedy_that_works(kind):
+    def mixture(data):
+        mu = numpyro.sample("mu", dist.Normal(0, 5).expand([2]).to_event(1))
+        with numpyro.plate("rows", len(data)):
+            part = numpyro.sample("part", dist.Bernoulli(0.5))
+            numpyro.sample("data", dist.Normal(mu[part], 1), obs=data)
+
+    def summed(data):
+        mu = numpyro.sample("mu", dist.Normal(0, 5).expand([2]).to_event(1))
+        parts = dist.MixtureSameFamily(dist.Categorical(jnp.ones(2) / 2), dist.Normal(mu, 1))
+        numpyro.sample("data", parts.expand([len(data)]), obs=data)
+
+    inner = numpyro.infer.HMC(mixture, trajectory_length=1.0)
+    mcmc = run(None, DATA, chains=1, draws=10, kernel=getattr(numpyro.infer, kind)(inner))
+    with pytest.raises(ValueError, match=r"sampled the discrete sites \['part'\].*MixtureSameFamily"):
+        vvcv.from_numpyro(mcmc)
+    assert vvcv.from_numpyro(run(summed, DATA, draws=10)).names == ("mu[0]", "mu[1]")

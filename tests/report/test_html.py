@@ -146,3 +146,4 @@ def test_names_of_any_length_leave_room_for_the_pictures(tmp_path):
     found.report(tmp_path / "report.html")
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert all(name in page for name in names) and "a very long name a v…" in page
+    assert page.count("<td class=long>") == 2 and ">the plain average would need<" in page  # each line of its own

@@ -107,6 +107,27 @@ def test_masked_and_overflowing_values_are_failures(tmp_path):
     assert set(tasks["cheap"].values) == {2.0}
 
 
+@pytest.mark.parametrize("returned", [[1.0, 2.0], np.arange(3.0), None, "stable", 1j, {"mean": 1.0}])
+def test_a_model_that_returns_no_number_is_found_out_by_its_first_run_and_no_run_is_lost(tmp_path, returned):
+    path, models = tmp_path / "runs.jsonl", pair()
+    models["dear"] = wrong = Counted()
+    models["dear"] = lambda a, b: wrong(a, b) and returned
+    with pytest.raises(ValueError, match="must return one number, but 'dear' returned .* Mend the model"):
+        run(models, path)
+    assert len(models["cheap"].calls) == 1 and len(wrong.calls) == 1
+    mended = pair()
+    tasks = run(mended, path, retry=True)
+    assert len(mended["cheap"].calls) == 5 and len(mended["dear"].calls) == 3
+    assert np.array_equal(tasks.values, run(pair(), None).values)
+
+
+def test_what_is_no_number_once_in_a_while_is_a_failed_run(tmp_path):
+    models = {"cheap": Counted()}
+    run(models, tmp_path / "runs.jsonl", {"cheap": 3})
+    with pytest.warns(RuntimeWarning, match="2 of 5 runs of 'cheap' failed.*no number but None"):
+        assert run({"cheap": lambda a, b: None}, tmp_path / "runs.jsonl", {"cheap": 5}).sizes == (3,)
+
+
 def test_a_model_that_always_fails_is_an_error(tmp_path):
     with (
         pytest.warns(RuntimeWarning, match="6 of 6"),
@@ -157,12 +178,23 @@ def test_a_store_cut_at_any_byte_keeps_its_whole_lines(tmp_path):
         assert len(model.calls) == 3 - max(content[:cut].count(b"\n") - 1, 0)
 
 
-def test_a_line_that_was_edited_is_named(tmp_path):
+@pytest.mark.parametrize("edit", ["oops", "[1]", "", '"x": ["a", 1.0]', '"x": [null, 1.0]', '"value": "much"'])
+def test_a_line_that_was_edited_is_named(tmp_path, edit):
     path = tmp_path / "runs.jsonl"
     run(pair(), path)
     lines = path.read_text().splitlines(keepends=True)
-    path.write_text("".join([*lines[:2], "oops\n", *lines[3:]]))
+    line = lines[2].rstrip()[:-1] + f", {edit}}}" if edit.startswith('"') else edit
+    path.write_text("".join([*lines[:2], f"{line}\n", *lines[3:]]))
     with pytest.raises(ValueError, match="line 3 of"):
+        run(pair(), path)
+
+
+def test_a_run_that_was_edited_to_have_fewer_inputs_is_refused_in_words(tmp_path):
+    path = tmp_path / "runs.jsonl"
+    run(pair(), path)
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("".join([*lines[:2], lines[2].rstrip()[:-1] + ', "x": [0.5]}\n', *lines[3:]]))
+    with pytest.raises(ValueError, match="these settings put it elsewhere"):
         run(pair(), path)
 
 
@@ -182,9 +214,11 @@ def test_a_second_process_is_kept_out(tmp_path):
     [
         ({"runs": {"cheap": 6}}, "must have the same names"),
         ({"runs": {"cheap": 6, "dear": 1}}, "at least 2"),
+        ({"runs": 6}, "models and runs are dicts by name"),
         ({"seed": 1.5}, "seed must be a whole number"),
         ({"given": {"a": 1}}, "inputs must come from vvcv.inputs"),
         ({"design": "grid"}, "design must be one of"),
+        ({"given": inputs.independent(a=inputs.uniform(0, 1))}, "by name, but cannot be: missing a required argument"),
         ({"models": {0: Counted()}, "runs": {0: 6}}, "named by strings, but 0 is none"),
     ],
 )

@@ -33,10 +33,13 @@ def estimate_command(
     Example: vvcv estimate draws.csv --report report.html
     """
     from .. import estimate
-    from ..files import read_tasks
+    from ..files.formats import read_tasks, require_ending
 
     with in_one_line():
         require_places(file, report, save)
+        for path, kind in ((report, "HTML"), (save, "netCDF")):
+            if path is not None:
+                require_ending(path, kind)
         # Alarms stand under the table and in the exit code.
         result = estimate(read_tasks(file, most_bytes(max_gb)), method, on_alarm="ignore")
     typer.echo(json.dumps(_as_json(result), indent=2, allow_nan=False) if as_json else str(result))

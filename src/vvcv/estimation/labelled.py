@@ -92,6 +92,8 @@ def _draws(estimate: Numbers) -> dict[str, xr.Dataset]:
     )
     chains = tasks[0].chains or (1, tasks[0].size)
     axes = ("chain", "draw", "unconstrained_parameter")
+    taken = [name for name in tasks.names if name in axes[:2]]
+    require(not taken, f"Inference data have axes named {taken}, so that no task can be. Rename it, or use to_xarray.")
     ticks = {"chain": np.arange(chains[0]), "draw": np.arange(chains[1])}
     values = {name: (axes[:2], task.values.reshape(chains)) for name, task in zip(tasks.names, tasks, strict=True)}
     rows = {"unconstrained_draw": tasks[0].points, "gradient": tasks[0].scores}

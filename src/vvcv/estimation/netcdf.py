@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..data import require
-from ..files import MOST_BYTES
+from ..files.formats import MOST_BYTES, require_ending
 from ..runtime.disk import write_whole
 from ..runtime.version import __version__
 from .joint import error_correlation
@@ -37,6 +37,7 @@ RECORD, ARRAY = "record", "field "
 
 def save(estimate: Numbers, path: str | os.PathLike) -> None:
     """Write an estimate to a netCDF file; its control variate, a function, is not stored."""
+    require_ending(path, "netCDF")
     _need_engine()
     dataset = _to_dataset(estimate)
     dataset.attrs["checksum"] = checksum(dataset)

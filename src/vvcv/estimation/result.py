@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..files.formats import require_ending
 from ..report import explain, html_report, plot_estimate, table
 from ..runtime.disk import write_whole
 from ..runtime.version import __version__
@@ -67,6 +68,7 @@ class Estimate(Numbers):
 
     def report(self, path: str | os.PathLike, exact: Any = None) -> None:
         """Write tables, pictures, what was chosen and why, and what the checks found to one HTML file."""
+        require_ending(path, "HTML")
         page = html_report(
             self.names,
             self.columns(),

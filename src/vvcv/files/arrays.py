@@ -14,7 +14,7 @@ from ..data import Task, Tasks, require
 POINTS = ("points", "unconstrained_draw")
 SCORES = ("scores", "gradient")
 VALUES, NAMES = "values", "names"
-POSTERIOR = "posterior"
+POSTERIOR, STATISTICS = "posterior", "sample_stats"
 
 
 class Labelled(NamedTuple):
@@ -44,6 +44,8 @@ def tasks_of_arrays(arrays: Arrays, file: str) -> Tasks:
         f"{sorted(arrays)[:8] or 'none of these'}. Rename its arrays, or store gradients when sampling "
         "(nutpie: store_unconstrained=True, store_gradient=True).",
     )
+    if STATISTICS in complete:
+        complete = [STATISTICS]  # beside them a sampler may have kept those of its warmup, or of the prior
     if len(complete) > 1:
         return _own_points(arrays, complete, file)
     points, scores = _pair(arrays, complete[0])
@@ -103,6 +105,12 @@ def _values(arrays: Arrays, group: str, at: Labelled, file: str) -> tuple[np.nda
                 array.values.shape[:leading] == points.shape[:-1],
                 f"{path!r} in {file!r} must have the chains and draws of the points, {points.shape[:-1]}, but has "
                 f"shape {array.values.shape}. Write it again.",
+            )
+            bad = int((~np.isfinite(array.values)).sum())
+            require(
+                bad == 0,
+                f"{path!r} in {file!r} must be finite, but {bad} of {array.values.size} entries are not. "
+                "Remove that variable, or those draws of all variables and statistics.",
             )
             found = _elements(path.removeprefix(f"{POSTERIOR}/"), _in_order_of(at, array), leading)
             repeated = sorted(columns.keys() & found.keys())

@@ -13,6 +13,9 @@ from .tables import TASK, Columns
 #: Columns that order the rows, and the one of values where tasks are below each other.
 CHAIN, DRAW, VALUE = "chain", "draw", "value"
 
+#: What R's posterior package calls them; its .draw numbers the draws of all chains and counts where .iteration is not.
+OF_R = {CHAIN: (".chain",), DRAW: (".iteration", ".draw")}
+
 #: Columns that Stan adds for itself end so.
 STANS_OWN = "__"
 
@@ -20,11 +23,16 @@ STANS_OWN = "__"
 def tasks_of_columns(columns: Columns, file: str) -> Tasks:
     """Tasks from the columns of a table, or a ValueError that says which column is wrong."""
     require(all(map(len, columns.values())), f"{file!r} has a header and no rows. Write it again.")
+    columns = _in_our_names(columns, file)
     first, second = indexed(columns, "x"), indexed(columns, "score")
     stan = [name for name in columns if f"p_{name}" in columns and f"g_{name}" in columns]
     if stan and {*first, *second} <= set(stan):
         points, scores = (_stacked(columns, names, file) for names in (stan, [f"g_{name}" for name in stan]))
-        return Tasks.shared(points[None], -scores[None], points[None], names=stan)  # such a file is of one chain
+        ordering = {name: column for name, column in columns.items() if name not in stan}
+        in_file = {DRAW: np.arange(len(points)), **ordering}  # CmdStan's is of one chain
+        order, shape = _chains(in_file, len(points), file)
+        points, scores = (array[order].reshape(*shape, -1) for array in (points, scores))
+        return Tasks.shared(points, -scores, points, names=stan)
     _require_pairs(columns, first, second, file)
     points, scores = _stacked(columns, first, file), _stacked(columns, second, file)
     if TASK in columns:
@@ -53,6 +61,7 @@ def columns_of_tasks(tasks: Tasks) -> dict[str, np.ndarray]:
         len({task.chains is None for task in tasks}) == 1,
         "A table cannot hold chains of some tasks, and independent points of others. Write .npz or netCDF.",
     )
+    require("" not in tasks.names, "A table cannot hold a task without a name. Name it, or write .npz or netCDF.")
     names = np.repeat(np.array(tasks.names, dtype=object), tasks.sizes)
     return {TASK: names, **_order(tasks), **_coordinates(tasks.points, tasks.scores), VALUE: tasks.values}
 
@@ -67,9 +76,23 @@ def indexed(columns: Columns, what: str) -> list[str]:
     return [name for _, name in sorted(found)] or ([what] if what in columns else [])
 
 
+def _in_our_names(columns: Columns, file: str) -> Columns:
+    """The table with R's columns of chains and draws under our names.
+
+    >>> list(_in_our_names({"x": 0, ".chain": 0, ".iteration": 0, ".draw": 0}, "draws.csv"))
+    ['x', 'chain', 'draw']
+    """
+    ours = dict(columns)
+    for name, others in OF_R.items():
+        found = [ours.pop(other) for other in others if other in columns]
+        require(not found or name not in ours, f"{file!r} has both {name!r} and {others[0]!r}. Remove one of them.")
+        ours |= {name: found[0]} if found else {}
+    return ours
+
+
 def _named(columns: Columns) -> list[str]:
     """The columns of values: all but points, scores and what orders the rows."""
-    special = {*indexed(columns, "x"), *indexed(columns, "score"), CHAIN, DRAW, TASK}
+    special = {*indexed(columns, "x"), *indexed(columns, "score"), CHAIN, DRAW, TASK, *OF_R[CHAIN], *OF_R[DRAW]}
     return [name for name in columns if name not in special and not name.endswith(STANS_OWN)]
 
 
@@ -133,7 +156,12 @@ def _below_each_other(columns: Columns, points: np.ndarray, scores: np.ndarray, 
         "of values.",
     )
     values = _stacked(columns, [VALUE], file)[:, 0]
-    labels = np.array([str(label) for label in columns[TASK].tolist()], dtype=object)
+    given = columns[TASK].tolist()
+    require(
+        not any(label is None or label != label or label == "" for label in given),
+        f"A row of {file!r} does not say of which {TASK} it is. Name or remove it.",
+    )
+    labels = np.array([str(label) for label in given], dtype=object)
     made = []
     for name in dict.fromkeys(labels.tolist()):
         rows = np.nonzero(labels == name)[0]
@@ -159,12 +187,14 @@ def _chains(columns: Columns, n: int, file: str) -> tuple[np.ndarray, tuple[int,
         len(keys) == 1 or len(set(rows)) == n,
         f"A draw of {file!r} occurs more than once in its chain. Give every run a number of its own as {CHAIN}.",
     )
-    labels, counts = np.unique(columns[CHAIN], return_counts=True)
+    labels, places, counts = np.unique(columns[CHAIN], return_inverse=True, return_counts=True)
     require(
         len(set(counts.tolist())) == 1,
         f"All chains in {file!r} must have as many draws, but they have {counts.tolist()}. Cut the longer ones.",
     )
-    return np.lexsort(keys), (len(labels), int(counts[0]))
+    # As text, draw 10 would come before draw 9.
+    within = [_numbers(columns[DRAW], DRAW, file)] if DRAW in columns else []
+    return np.lexsort([*within, places]), (len(labels), int(counts[0]))
 
 
 def _first_text(column: np.ndarray) -> str:

@@ -58,6 +58,22 @@ FORMATS: dict[str, Format] = {
     ".zarr": ZARR,
 }
 
+#: Endings of the files that estimates are stored in and shown on.
+ENDINGS = {"netCDF": tuple(ending for ending, kind in FORMATS.items() if kind is NETCDF), "HTML": (".html", ".htm")}
+
+
+def require_ending(file: str | os.PathLike, kind: str) -> None:
+    """Refuse a name that promises another kind of file than will be written; one without an ending promises nothing.
+
+    >>> require_ending("page.html", "HTML")
+    """
+    path = Path(file)
+    require(
+        path.suffix.lower() in ("", *ENDINGS[kind]),
+        f"A {kind} file is written, so its name must end in {' or '.join(ENDINGS[kind])}, but is {path.name!r}. "
+        "Rename it.",
+    )
+
 
 def read_tasks(file: str | os.PathLike, most_bytes: int = MOST_BYTES) -> Tasks:
     """Tasks from a file; what is wrong with it is a ValueError in one sentence."""
@@ -76,6 +92,8 @@ def write_tasks(file: str | os.PathLike, tasks: Tasks) -> None:
     """Write tasks to a file of the format that its name ends in; what was there stays until all is written."""
     path = Path(file)
     kind = _format(path)
+    odd = [name for name in tasks.names if "\0" in name or name.encode("utf-8", "replace").decode() != name]
+    require(not odd, f"Names in files must be text that can be encoded, but {odd[:4]!a} cannot. Rename the tasks.")
     with replacing(path) as temporary:
         kind.write(temporary, tasks)
 

@@ -18,7 +18,7 @@ Columns = Mapping[str, np.ndarray]
 #: The column that says which task a row belongs to, and how a line that is no row begins.
 TASK, COMMENT = "task", "#"
 
-REMEDY = "Write one header line and as many comma-separated numbers in every row."
+REMEDY = "Write it in UTF-8, with one header line and as many comma-separated numbers in every row."
 
 
 def read_csv(file: Path, limit: int) -> Columns:
@@ -29,6 +29,11 @@ def read_csv(file: Path, limit: int) -> Columns:
     with readable(file, "a CSV table", REMEDY), warnings.catch_warnings():
         warnings.simplefilter("error", pd.errors.ParserWarning)  # that rows are longer than the header, and were cut
         names, comments = _header(file), _comments(file)
+        require(
+            len(names) > 1,
+            f"{file.name!r} has {f'but one column, {names[0]!r}' if names else 'no header line'}. Separate its columns "
+            "by commas, and write numbers with a point: 1.5, not 1,5.",
+        )
         exact = {} if int(pd.__version__.split(".")[0]) >= 3 else {"float_precision": "round_trip"}  # 3.x always is
         frame = pd.read_csv(  # type: ignore[call-overload]
             file,
@@ -42,7 +47,6 @@ def read_csv(file: Path, limit: int) -> Columns:
         )
         frame.columns = names
         frame = frame.iloc[_warm_up(comments.values()) :]
-    require(len(names) > 1, f"{file.name!r} has but one column, {names[:1]}. Separate its columns by commas.")
     repeated = [name for name in names if name and names.count(name) > 1]
     require(not repeated, f"{file.name!r} has several columns of the name {repeated[:1]}. Rename them.")
     return {name: frame[name].to_numpy() for name in names if name}  # pandas and R put numbers of rows under no name

@@ -17,20 +17,29 @@ from .limits import readable, within
 LEADING = ("chain", "draw")
 #: Files of a zarr folder that say how its arrays are decoded.
 METADATA = (".zarray", ".zmetadata", "zarr.json")
+#: What files of netCDF 3 begin with, which some versions of xarray write where they find SciPy.
+CLASSIC = b"CDF"
 REMEDY = "It is of another kind, or was cut short when it was copied: copy or write it again."
+ZARR_REMEDY = f"{REMEDY[:-1]}, and name the axes of its arrays (dimension_names), as xarray does."
 
 
 def read_netcdf(file: Path, limit: int) -> dict[str, Labelled]:
     """The arrays of a netCDF file that may be needed."""
     need_netcdf()
-    return _read(file, limit, "h5netcdf", "netCDF")
+    with file.open("rb") as opened:
+        classic = opened.read(len(CLASSIC)) == CLASSIC
+    require(
+        not classic,
+        f"{file.name!r} is of netCDF 3, but netCDF 4 is read. Write it by dataset.to_netcdf(FILE, engine='h5netcdf').",
+    )
+    return _read(file, limit, "h5netcdf", "netCDF", REMEDY)
 
 
 def read_zarr(file: Path, limit: int) -> dict[str, Labelled]:
     """The arrays of a zarr folder that may be needed, where none of its codecs can run code."""
     _need_zarr()
     _refuse_pickle(file)
-    return _read(file, limit, "zarr", "zarr")
+    return _read(file, limit, "zarr", "zarr", ZARR_REMEDY)
 
 
 def write_netcdf(file: Path, arrays: Mapping[str, np.ndarray]) -> None:
@@ -60,13 +69,13 @@ def write_zarr(file: Path, arrays: Mapping[str, np.ndarray]) -> None:
     _tree(arrays).to_zarr(file, mode="w", consolidated=False)
 
 
-def _read(file: Path, limit: int, engine: Any, kind: str) -> dict[str, Labelled]:
+def _read(file: Path, limit: int, engine: Any, kind: str, remedy: str) -> dict[str, Labelled]:
     import xarray as xr
 
     # A plain HDF5 file has no names for its axes.
     options: dict[str, Any] = {"consolidated": False} if engine == "zarr" else {"phony_dims": "access"}
     options["decode_times"] = False  # days are numbers, too
-    with readable(file, kind, REMEDY), xr.open_datatree(file, engine=engine, **options) as tree:
+    with readable(file, kind, remedy), xr.open_datatree(file, engine=engine, **options) as tree:
         needed = {
             path: variable
             for node in tree.subtree

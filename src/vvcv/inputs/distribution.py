@@ -17,12 +17,17 @@ from jaxtyping import Float
 from scipy.special import ndtr, ndtri_exp
 
 from ..data import finite_array, require
+from ..data.validation import LARGEST
 from .laws import Law
 
 Array = Float[np.ndarray, "..."]
 
 #: Step of the differences that stand in for a score without formula, in units of z.
 STEP = 2e-3
+
+#: Quantiles, as z, at which floats must tell the draws of an input apart, and the probability that may lie between
+#: neighbouring floats: a thousand runs then have places of their own.
+TOLD_AT, COARSEST = np.linspace(-3, 3, 13), 1e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,9 +57,7 @@ class Distribution:
 
     def to_normal(self, x: Any, what: str = "x") -> Array:
         """z = Phi^-1(F(x)), a standard normal variable."""
-        x = self._inside(x, what)
-        lower, upper = self.law.logcdf(x), self.law.logsf(x)
-        return np.where(lower < upper, ndtri_exp(np.minimum(lower, 0)), -ndtri_exp(np.minimum(upper, 0)))
+        return self._to_normal(self._inside(x, what))
 
     def from_normal(self, z: Any) -> Array:
         """x = F^-1(Phi(z)): draws of this input from standard normal ones."""
@@ -67,8 +70,30 @@ class Distribution:
         """dz/dx = p(x) / phi(z)."""
         return np.exp(self.log_density(x) + self.to_normal(x) ** 2 / 2 + np.log(2 * np.pi) / 2)
 
+    def require_told_apart(self, name: str) -> None:
+        """Refuse a law whose draws round to a few floats, or to none: z is normal only where x tells it.
+
+        >>> from vvcv import inputs
+        >>> inputs.gamma(0.1).require_told_apart("rate")
+        """
+        with np.errstate(all="ignore"):
+            x = self.from_normal(TOLD_AT)
+            told = np.abs(ndtr(self._to_normal(x)) - ndtr(TOLD_AT)) <= COARSEST
+            lost = np.flatnonzero(~(told & (np.abs(x) <= LARGEST)))
+        found = lost[0] if lost.size else 0
+        require(
+            lost.size == 0,
+            f"Quantiles of an input must be numbers that floats tell apart, but of {name!r}, {self}, that of "
+            f"{ndtr(TOLD_AT[found]):.2g} is {x[found]:.17g}, or rounds to it. Check the parameters; or give the model "
+            "another coordinate (the logarithm, the distance from a bound), or another unit.",
+        )
+
     def __repr__(self) -> str:
         return self.description
+
+    def _to_normal(self, x: Array) -> Array:
+        lower, upper = self.law.logcdf(x), self.law.logsf(x)
+        return np.where(lower < upper, ndtri_exp(np.minimum(lower, 0)), -ndtri_exp(np.minimum(upper, 0)))
 
     def _inside(self, x: Any, what: str) -> Array:
         x = finite_array(x, what)

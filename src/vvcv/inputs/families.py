@@ -8,6 +8,7 @@ import numpy as np
 from scipy import stats
 
 from ..data import require
+from ..data.validation import NUMERIC_KINDS
 from .distribution import Distribution
 from .laws import Triangular, Truncated
 
@@ -29,7 +30,8 @@ def lognormal(mu: float, sigma: float) -> Distribution:
     -1.0
     """
     _positive("sigma", sigma)
-    law = stats.lognorm(sigma, scale=np.exp(mu))
+    with np.errstate(over="ignore"):  # an input of such a scale is refused
+        law = stats.lognorm(sigma, scale=np.exp(_number("mu", mu)))
     return _distribution("lognormal", law, lambda x: -(1 + (np.log(x) - mu) / sigma**2) / x, mu=mu, sigma=sigma)
 
 
@@ -50,7 +52,8 @@ def triangular(low: float, mode: float, high: float) -> Distribution:
     -0.5
     """
     _ordered(low=low, high=high)
-    require(low <= mode <= high, f"mode must lie from low to high, but low, mode, high are {low}, {mode}, {high}.")
+    between = low <= _number("mode", mode) <= high
+    require(between, f"mode must lie from low to high, but low, mode, high are {low}, {mode}, {high}.")
     law = Triangular(float(low), float(mode), float(high))
     slope = lambda x: np.where(law.rising(x), 1 / (x - low), -1 / (high - x))  # noqa: E731
     return _distribution("triangular", law, slope, low=low, mode=mode, high=high)
@@ -135,7 +138,10 @@ def from_scipy(law: Any) -> Distribution:
         "An input must be a distribution of vvcv.inputs or a frozen continuous one of scipy.stats, such as "
         f"stats.gumbel_r(0, 1), but a {type(law).__name__} was given.",
     )
-    return Distribution(_describe(law), law)
+    described = _describe(law)
+    for end in law.support():
+        _number(f"An end of {described}", end)  # parameters that are lists make many distributions
+    return Distribution(described, law)
 
 
 def as_distribution(given: Any) -> Distribution:
@@ -145,7 +151,8 @@ def as_distribution(given: Any) -> Distribution:
 
 def _distribution(name: str, law: Any, formula: Any, **parameters: float) -> Distribution:
     for parameter, value in parameters.items():
-        require(bool(np.isfinite(value)), f"{parameter} of {name} must be a finite number, but is {value!r}.")
+        finite = bool(np.isfinite(_number(parameter, value)))
+        require(finite, f"{parameter} of {name} must be a finite number, but is {value!r}.")
     return Distribution(f"{name}({', '.join(f'{key}={float(v)!r}' for key, v in parameters.items())})", law, formula)
 
 
@@ -156,9 +163,17 @@ def _describe(law: Any) -> str:
     return f"scipy.{law.dist.name}({', '.join(arguments)})"
 
 
+def _number(name: str, value: Any) -> float:
+    """One real number; an input has one distribution, so that a list of means is none."""
+    given = np.asarray(value)
+    require(given.ndim == 0 and given.dtype.kind in NUMERIC_KINDS, f"{name} must be one number, but is {value!r}.")
+    return float(given)
+
+
 def _positive(name: str, value: float) -> None:
-    require(bool(0 < value < np.inf), f"{name} must be positive and finite, but is {value!r}.")
+    require(0 < _number(name, value) < np.inf, f"{name} must be positive and finite, but is {value!r}.")
 
 
 def _ordered(*, low: float, high: float) -> None:
-    require(bool(low < high), f"low must be below high, but they are {low!r} and {high!r}.")
+    below = _number("low", low) < _number("high", high)
+    require(below, f"low must be below high, but they are {low!r} and {high!r}.")

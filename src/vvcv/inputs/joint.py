@@ -67,7 +67,10 @@ class Inputs(ABC):
         if hasattr(x, "keys"):
             missing = [name for name in self.names if name not in x.keys()]  # noqa: SIM118 (also a pandas table)
             require(not missing, f"x must have a column for every input, but {missing} are missing. Add them.")
-            x = np.column_stack([np.ravel(finite_array(x[name], name)) for name in self.names])
+            columns = {name: np.ravel(finite_array(x[name], name)) for name in self.names}
+            sizes = {name: column.size for name, column in columns.items()}
+            require(len(set(sizes.values())) == 1, f"x must have as many entries of every input, but has {sizes}.")
+            x = np.column_stack(list(columns.values()))
         x = finite_array(x, "x")
         x = x[:, None] if x.ndim == 1 and len(self.names) == 1 else x
         require(
@@ -88,6 +91,8 @@ class GaussianInputs(Inputs):
         require(len(marginals) > 0, "There must be at least one input, but none was given. Give name=distribution.")
         self.marginals: dict[str, Distribution] = {name: as_distribution(law) for name, law in marginals.items()}
         self.names = tuple(self.marginals)
+        for name, marginal in self.marginals.items():
+            marginal.require_told_apart(name)
         self.correlation = _correlation(correlation, self.names)
         self._factor = np.linalg.cholesky(self.correlation)
 

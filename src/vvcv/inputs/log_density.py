@@ -11,6 +11,7 @@ from jaxtyping import Float
 from ..data import finite_array, require
 from ..data.unconstrain import unconstrain
 from ..runtime.precision import float64
+from ..runtime.tracing import differentiable
 from .joint import Columns, Inputs, Rows
 
 
@@ -60,7 +61,19 @@ class LogDensityInputs(Inputs):
         """Gradient of the log density, by automatic differentiation in float64."""
         import jax
 
-        return np.asarray(jax.vmap(jax.grad(self.density))(self.rows(x)), dtype=float)
+        rows = self.rows(x)
+        with differentiable("log_density"):
+            shape = np.shape(jax.eval_shape(self.density, rows[0]))
+            require(
+                shape == (), f"log_density must give one number for one point, but gave shape {shape}. Sum its terms."
+            )
+            values, slopes = (np.asarray(part) for part in jax.vmap(jax.value_and_grad(self.density))(rows))
+        outside = int((~np.isfinite(values)).sum())  # where a slope may be finite: that of log x at -1 is -1
+        require(
+            outside == 0,
+            f"log_density must be finite at every point, but is not at {outside} of {len(rows)}. Remove those.",
+        )
+        return slopes.astype(float)
 
     def coordinates(self, x: Any) -> tuple[Rows, Rows]:
         """The inputs' own coordinates; those with bounds go to the whole line."""

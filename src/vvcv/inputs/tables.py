@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,7 +23,8 @@ class Runs(NamedTuple):
 
 def read_runs(table: Any, inputs: Sequence[str], value: Any, fidelity: str | None) -> Iterator[Runs]:
     """The finished runs of each model and each value, in the table's order."""
-    table = _as_table(table)
+    table = _as_table(table, fidelity)
+    require(isinstance(value, Iterable), f"value must name a column, or be a list of names, but is {value!r}.")
     values = [value] if isinstance(value, str) else list(value)
     wanted = [*inputs, *values, *([] if fidelity is None else [fidelity])]
     missing = [name for name in wanted if name not in table.columns]
@@ -31,8 +32,10 @@ def read_runs(table: Any, inputs: Sequence[str], value: Any, fidelity: str | Non
         not missing and len(values) > 0,
         f"The table must have columns {wanted}, but {missing} are missing; it has {[str(c) for c in table.columns]}.",
     )
+    repeated = [name for name in wanted if list(table.columns).count(name) > 1]
+    require(not repeated, f"Every column must have a name of its own, but several are named {repeated}. Rename them.")
     require(len(table) > 0, "The table must have rows, one for each run, but it is empty.")
-    unknown = 0 if fidelity is None else int(table[fidelity].isna().sum())
+    unknown = 0 if fidelity is None else int((table[fidelity].isna() | (table[fidelity] == "")).sum())
     require(
         unknown == 0,
         f"Every run must say of which model it is, but {unknown} have no {fidelity!r}. Remove or name them.",
@@ -66,12 +69,13 @@ def _finished(rows: Any, inputs: Sequence[str], column: str, name: str) -> Runs:
 
 def _numbers(rows: Any, column: str) -> Float[np.ndarray, " n"]:
     try:
+        require(rows[column].dtype.kind != "c", "they are complex")
         return rows[column].to_numpy(dtype=float, na_value=np.nan)
     except (TypeError, ValueError) as error:
         raise ValueError(f"Column {column!r} must hold numbers, but cannot be read ({error}).") from None
 
 
-def _as_table(table: Any) -> Any:
+def _as_table(table: Any, fidelity: str | None) -> Any:
     import pandas as pd
 
     if isinstance(table, pd.DataFrame):
@@ -90,8 +94,22 @@ def _as_table(table: Any) -> Any:
         with warnings.catch_warnings():
             # Of rows that are longer than the header, and were cut.
             warnings.simplefilter("error", pd.errors.ParserWarning)
-            return pd.read_csv(file, index_col=False) if kind == ".csv" else pd.read_parquet(file)
+            return _read_csv(file, fidelity) if kind == ".csv" else pd.read_parquet(file)
     except ImportError:
         raise ImportError("Parquet files need pyarrow: pip install 'vvcv[files]'.") from None
     except Exception as error:  # a broken file raises many kinds
-        raise ValueError(f"{file.name!r} must be a table of runs, but cannot be read ({error}).") from None
+        raise ValueError(
+            f"{file.name!r} must be a table of runs, but cannot be read ({error}). Write it in UTF-8, with one header "
+            "line and as many comma-separated numbers in every row."
+        ) from None
+
+
+def _read_csv(file: Path, fidelity: str | None) -> Any:
+    """A CSV file with its columns under the names they have there; those of models are text: 1 and 01 are two."""
+    import pandas as pd
+
+    options: dict[str, Any] = {"index_col": False, "skipinitialspace": True}
+    header = pd.read_csv(file, header=None, nrows=1, dtype=str, keep_default_na=False, **options).iloc[0].tolist()
+    table = pd.read_csv(file, converters={} if fidelity is None else {fidelity: str.strip}, **options)
+    table.columns = pd.Index(header)  # pandas makes two names of one that is there twice
+    return table

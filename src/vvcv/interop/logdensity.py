@@ -14,6 +14,7 @@ from jaxtyping import Array, Float
 
 from ..data import require
 from ..runtime.progress import tracked
+from ..runtime.tracing import differentiable
 from .double import in_double
 from .integrands import Functions
 from .posterior import Posterior
@@ -67,7 +68,8 @@ def scores_at(
 ) -> Float[np.ndarray, "chain draw d"]:
     """Gradients of a log density of one point (d,), at all points, with a progress bar if it takes long."""
     rows = points.reshape(-1, points.shape[-1])
-    shape = np.shape(jax.eval_shape(logdensity, rows[0]))
+    with differentiable("logdensity"):
+        shape = np.shape(jax.eval_shape(logdensity, rows[0]))
     require(
         shape == (),
         f"logdensity must give one number for one draw, but gave an array of shape {shape}. Sum its terms; if draws "

@@ -99,7 +99,7 @@ def _unconstrained(model: Any, args: tuple, kwargs: dict, latent: dict[str, np.n
 
 
 def _latent_sites(model: Any, args: tuple, kwargs: dict, draws: dict[str, np.ndarray]) -> tuple[list[str], bool]:
-    """Names of the continuous latent sites, and whether there are discrete ones that the sampler has summed out."""
+    """Names of the continuous latent sites, and whether there are discrete ones, which the sampler has summed out."""
     handlers = needs("numpyro", "from_numpyro", "numpyro.handlers")
     one = {name: values[0, 0] for name, values in draws.items()}
     sites = handlers.trace(handlers.substitute(model, data=one)).get_trace(*args, **kwargs)
@@ -111,6 +111,13 @@ def _latent_sites(model: Any, args: tuple, kwargs: dict, draws: dict[str, np.nda
     )
     free = [name for name, site in sites.items() if site["type"] == "sample" and not site["is_observed"]]
     continuous = [name for name in free if not sites[name]["fn"].support.is_discrete]
+    sampled = [name for name in free if name not in continuous and name in draws]
+    require(
+        not sampled,
+        f"The run sampled the discrete sites {sampled} (DiscreteHMCGibbs, MixedHMC), and scores given them are not "
+        "those of the posterior of the others. Run NUTS, which sums discrete sites out where funsor is installed, with "
+        "extra_fields=('z_grad',), or write the sum into the model (MixtureSameFamily).",
+    )
     missing = [name for name in continuous if name not in draws]
     require(
         not missing,

@@ -11,7 +11,7 @@ import numpy as np
 from .explanation import HEADER, Promised, reason, rows, words
 from .pictures import Fitted, fit_of, gains, intervals, likeness
 from .style import SCRIPT, STYLE, policy
-from .table import gain, printable, with_error
+from .table import gain, printable, shortened, with_error
 
 #: A picture of more tasks than this is longer than anyone scrolls.
 MOST_ROWS = 60
@@ -89,7 +89,7 @@ def _table(names: Sequence[str], columns: Mapping[str, np.ndarray]) -> str:
         cells = zip((*shown, str(int(number["samples"]))), exactly, strict=True)
         texts = (words(str(columns["method"][t])), str(columns["kernel"][t]))
         lines.append(
-            f"<tr><td>{_text(name)}</td>"
+            f"<tr><td{'' if shortened(name) == printable(name) else ' class=long'}>{_text(name)}</td>"
             + "".join(f'<td data-value="{value!r}">{_text(text)}</td>' for text, value in cells)
             + "".join(f'<td class="text">{_text(text)}</td>' for text in texts)
             + "</tr>"

@@ -51,10 +51,10 @@ def gains(names: Sequence[str], gain: Float[np.ndarray, " T"]) -> str:
         axes.set_xscale("log")
         axes.set_yticks(rows, [shortened(name) for name in names], parse_math=False)
         axes.set_ylim(len(names) - 0.5, -0.5)
-        axes.set_xlabel("gain: how many times more samples the plain average would need")
+        axes.set_xlabel("gain: how many times more samples\nthe plain average would need")  # room for long names
 
     span = f"from {np.nanmin(finite):.2g} to {np.nanmax(finite):.2g}" if np.isfinite(finite).any() else "unknown"
-    return svg(8, 0.9 + 0.3 * len(names), draw, f"Gain of each of {len(names)} tasks over plain averaging, {span}.")
+    return svg(8, 1.1 + 0.3 * len(names), draw, f"Gain of each of {len(names)} tasks over plain averaging, {span}.")
 
 
 def likeness(names: Sequence[str], correlation: Float[np.ndarray, "T T"]) -> str:

@@ -7,8 +7,10 @@ at different points a cheap model shows the dear one what the function looks lik
 
 from __future__ import annotations
 
+import inspect
 import math
 import os
+import reprlib
 import zlib
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -42,11 +44,12 @@ def multifidelity(
     """Run each model so many times under uncertain inputs, and estimate the mean of every model.
 
     A model is called as `model(**x)`, one run at a time, with a number for each input by its name, and returns one
-    number. Every finished run is kept in the file `store` at once: called again after a crash or a kill, this goes on
-    where it stopped, and with more `runs` it adds to them (not in a Latin hypercube, whose points all depend on their
-    number). A run that raises or gives no finite number is kept as failed, left out with a warning, and made again
-    only with `retry=True`. `design` is "random", "latin-hypercube" or "sobol"; `options` go to `vvcv.estimate`.
-    `store=None` keeps nothing.
+    number. The first run of each comes first: one that gives anything but a number ends the call, before time is spent.
+    Every finished run is kept in the file `store` at once: called again after a crash or a kill, this goes on where it
+    stopped, and with more `runs` it adds to them (not in a Latin hypercube, whose points all depend on their number). A
+    run that raises or gives no finite number is kept as failed, left out with a warning, and made again only with
+    `retry=True`. `design` is "random", "latin-hypercube" or "sobol"; `options` go to `vvcv.estimate`. `store=None`
+    keeps nothing.
 
     >>> from vvcv import inputs
     >>> given = inputs.independent(a=inputs.uniform(0, 1), b=inputs.exponential(2))
@@ -90,24 +93,43 @@ def _run_missing(
     models: Mapping[str, Model], inputs: Inputs, points: Mapping[str, np.ndarray], kept: Store, retry: bool
 ) -> None:
     todo = [(name, i) for name in models for i in range(len(points[name])) if _is_missing(kept, name, i, retry)]
+    first = set(dict(reversed(todo)).items())
+    todo.sort(key=lambda run: run not in first)  # what is wrong with one model is found before hours of the others
     with progress_bar("running models", len(todo)) as step:
         for name, i in todo:
             x = tuple(float(value) for value in points[name][i])
-            kept.add(_run(models[name], name, i, dict(zip(inputs.names, x, strict=True))))
+            run, returned = _run(models[name], name, i, dict(zip(inputs.names, x, strict=True)))
+            kept.add(run)
+            require(
+                run.value is not None or returned is None or _has_succeeded(kept, name),
+                f"A model must return one number, but {name!r} returned {returned}. Mend the model, then retry=True; "
+                "finished runs are in the store, if there is one.",
+            )
             step(1, name)
 
 
-def _run(model: Model, name: str, number: int, x: dict[str, float]) -> Run:
-    """One run; whatever the model raises is its failure, not ours. Ctrl-C is the user's, and ends everything."""
+def _run(model: Model, name: str, number: int, x: dict[str, float]) -> tuple[Run, str | None]:
+    """One run, and what the model returned if it is no number; a model that always does has a mistake in its code.
+
+    Whatever the model raises is its failure, not ours. Ctrl-C is the user's, and ends everything.
+    """
     place = tuple(x.values())
     try:
         result = model(**x)
+    except Exception as error:
+        return Run(name, number, place, None, f"{type(error).__name__}: {error}"), None
+    try:
         # NumPy makes a zero of a masked number, as readers of netCDF give it for one that is missing.
         value = math.nan if np.ma.is_masked(result) else float(np.asarray(result).item())
-    except Exception as error:
-        return Run(name, number, place, None, f"{type(error).__name__}: {error}")
+    except Exception:
+        returned = f"{' '.join(reprlib.repr(result).split())}, a {type(result).__name__}"
+        return Run(name, number, place, None, f"no number but {returned}"), returned
     good = abs(value) <= LARGEST  # a larger one would be refused with all runs, and nan is none
-    return Run(name, number, place, value) if good else Run(name, number, place, None, f"value {value}")
+    return (Run(name, number, place, value) if good else Run(name, number, place, None, f"value {value}")), None
+
+
+def _has_succeeded(kept: Store, name: str) -> bool:
+    return any(run.value is not None for run in kept.runs.values() if run.model == name)
 
 
 def _task(name: str, inputs: Inputs, n: int, kept: Store) -> Task:
@@ -140,6 +162,11 @@ def _check_arguments(models: Mapping[str, Model], inputs: Inputs, runs: Mapping[
         f"inputs must come from vvcv.inputs, such as inputs.independent(a=inputs.normal(0, 1)), not {type(inputs)}.",
     )
     require(
+        isinstance(models, Mapping) and isinstance(runs, Mapping),
+        f"models and runs are dicts by name, as in {{'cheap': function}} and {{'cheap': 100}}, not {type(models)} and "
+        f"{type(runs)}.",
+    )
+    require(
         len(models) > 0 and set(models) == set(runs),
         f"models and runs must have the same names, but they are {sorted(models)} and {sorted(runs)}.",
     )
@@ -150,14 +177,30 @@ def _check_arguments(models: Mapping[str, Model], inputs: Inputs, runs: Mapping[
         whole = isinstance(n, int | np.integer) and n >= 2
         require(whole, f"runs of {name!r} must be a whole number of at least 2, but is {n!r}.")
         require(callable(models[name]), f"The model {name!r} must be a function, but is a {type(models[name])}.")
+        _check_call(models[name], name, inputs.names)
+
+
+def _check_call(model: Model, name: str, inputs: tuple[str, ...]) -> None:
+    """Refuse a model that cannot be called with the inputs, where Python can tell."""
+    try:
+        signature = inspect.signature(model)
+    except (TypeError, ValueError):  # compiled functions may have none
+        return
+    try:
+        signature.bind(**dict.fromkeys(inputs))
+    except TypeError as error:
+        raise ValueError(
+            f"The model {name!r} is called with the inputs {list(inputs)} by name, but cannot be: {error}. Rename its "
+            "arguments or the inputs, or let it take **x."
+        ) from None
 
 
 def _check_points(kept: Store, inputs: Inputs, points: Mapping[str, np.ndarray]) -> None:
     for (name, number), run in kept.runs.items():
         if name in points and number < len(points[name]):
             require(  # not to the last digit: another version of SciPy may round a quantile otherwise
-                np.allclose(run.x, points[name][number], rtol=1e-8, atol=0),
-                f"The store keeps run {number} of {name!r} at {dict(zip(inputs.names, run.x, strict=True))}, but these "
-                "settings put it elsewhere: the inputs' draws, or the number of runs of a Latin hypercube, have "
+                len(run.x) == len(inputs.names) and np.allclose(run.x, points[name][number], rtol=1e-8, atol=0),
+                f"The store keeps run {number} of {name!r} at {dict(zip(inputs.names, run.x, strict=False))}, but "
+                "these settings put it elsewhere: the inputs' draws, or the number of runs of a Latin hypercube, have "
                 "changed. Use the settings it was made with, or another path.",
             )

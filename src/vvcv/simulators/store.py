@@ -98,7 +98,8 @@ def _check_header(content: bytes, header: str, path: Path) -> None:
 def _read(line: bytes, number: int, path: Path) -> Run:
     try:
         fields = json.loads(line)
-        return Run(**{**fields, "x": tuple(fields["x"])})
+        value = None if fields["value"] is None else float(fields["value"])
+        return Run(**{**fields, "x": tuple(float(x) for x in fields["x"]), "value": value})
     except (ValueError, TypeError, KeyError):
         raise ValueError(
             f"Every line of a store is one run, but line {number} of {str(path)!r} cannot be read. Was it edited? "
