@@ -101,20 +101,6 @@ def test_flattened_chains_raise_the_alarm_that_chains_do_not(small_machine, chai
     assert "chain" in vvcv.estimate(vvcv.Tasks.shared(*flat), "mc", on_alarm="ignore").check.codes
 
 
-def test_chains_on_disk_that_have_not_mixed_raise_the_alarm(small_machine, monkeypatch):
-    monkeypatch.setattr("vvcv.large.look.PILOT_ROWS", 2000)
-    z = np.random.default_rng(0).normal(size=(4, 3000, 2))
-    stuck = z + 3.0 * np.array([1, 0, 0, 0])[:, None, None] * np.array([0, 1])
-    for draws, mixed in ((z, True), (stuck, False)):
-        found, kept = (
-            vvcv.estimate(vvcv.Tasks.shared(array, -array, array), "zv", on_alarm="ignore").mixing
-            for array in (da.from_array(draws, chunks=(1, 700, 2)), draws)
-        )
-        assert (found.poor == []) is mixed and (kept.poor == []) is mixed
-        np.testing.assert_allclose(found.r_hat, kept.r_hat, rtol=0.05)
-    assert found.ess[0] > 1000 > 20 > found.ess[1]
-
-
 def test_a_number_that_is_none_is_named_by_chunk_and_row(small_machine, sample):
     points, scores, values = (array.copy() for array in sample)
     scores[1234, 1] = np.nan

@@ -78,11 +78,7 @@ def r_hat(draws: Float[np.ndarray, "chain draw"]) -> float:
     >>> round(r_hat(np.random.default_rng(0).normal(size=(4, 500))), 2)
     1.0
     """
-    return r_hat_of_halves(_halves(draws))
-
-
-def r_hat_of_halves(halves: Float[np.ndarray, "half draw"]) -> float:
-    """The same of the halves of all chains, or of as many draws from each."""
+    halves = _halves(draws)
     folded = np.abs(halves - np.median(halves))
     return max(_ratio(_normal_scores(halves)), _ratio(_normal_scores(folded)))
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
@@ -34,18 +34,14 @@ class Diagnosis:
     mixing: Mixing | None = None
 
     @classmethod
-    def of(
-        cls, tasks: Tasks, in_order: Sequence[Task] | None = None, mixed: Callable[[], Mixing | None] | None = None
-    ) -> Diagnosis:
+    def of(cls, tasks: Tasks, in_order: Sequence[Task] | None = None) -> Diagnosis:
         """Check the data; a check that fails is no reason to lose an estimate.
 
-        Where the tasks are rows drawn from a sample, `in_order` are rows of it one after the other, and `mixed` tells
-        whether its chains have mixed.
+        `in_order` are rows one after the other, where the tasks are rows drawn from a sample.
         """
         with np.errstate(all="ignore"):
             try:
-                found = _checked(tasks, tasks if in_order is None else in_order)
-                return cls(found, mixing(tasks) if mixed is None else mixed())
+                return cls(_checked(tasks, tasks if in_order is None else in_order), mixing(tasks))
             except Exception as error:
                 return cls((Finding("note", "check", f"the data could not be checked ({error})."),))
 

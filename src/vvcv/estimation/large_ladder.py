@@ -42,8 +42,7 @@ class LargeLadder:
         if not any(task.is_lazy for task in self.tasks):
             return Diagnosis.of(self.tasks)
         drawn = {t: sample[i] for members, sample in self.streamed.samples for i, t in enumerate(members)}
-        rows = Tasks([drawn[t] for t in range(len(self.tasks))])
-        return Diagnosis.of(rows, self.streamed.first(MOST_ROWS), self.streamed.mixing)
+        return Diagnosis.of(Tasks([drawn[t] for t in range(len(self.tasks))]), self.streamed.first(MOST_ROWS))
 
     def automatic(self) -> list[list[Answer]]:
         """All candidates for each task; the plain average alone where points lie in separate groups."""

@@ -11,8 +11,6 @@ from jaxtyping import Float
 
 from ..candidates.kernel import Options
 from ..candidates.rungs import FEWEST_POINTS
-from ..checks import Mixing
-from ..checks.mixing import r_hat_of_halves
 from ..data import Task, Tasks
 from ..large.features import Stage
 from ..large.fits import LargeFit, LargeFits
@@ -23,10 +21,6 @@ from .weights import ROUNDING, Answer, Witness, no_variate, with_witness
 
 #: The rungs that need no more memory for more rows.
 STREAMED = ("mc", "zv", "inducing")
-
-#: Rows drawn from half a chain that tell whether it lies where the others do. So few come from hundreds of chains: of
-#: ten rows from each of 250 halves, r_hat was at most 1.016 in a thousand samples that have mixed.
-FEWEST_OF_HALF = 10
 
 
 class Streamed:
@@ -81,17 +75,6 @@ class Streamed:
     def first(self, count: int) -> list[Task]:
         """The first rows of every task whose rows are given as independent, one after the other."""
         return [task for _, fits in self._groups if fits.rows.independent for task in fits.rows.first(count)]
-
-    def mixing(self) -> Mixing | None:
-        """Whether chains have mixed, by rows drawn from each half of every one; None where there are none."""
-        pairs = np.full((len(self.tasks), 2), np.nan)
-        for group, fits in self._groups:
-            if fits.halves.shape[1] < FEWEST_OF_HALF:
-                continue
-            points = max(r_hat_of_halves(axis[fits.halves]) for axis in fits.sample[0].points.T)
-            for i, task in enumerate(group):
-                pairs[task] = max(points, r_hat_of_halves(fits.sample[i].values[fits.halves])), fits.plain_size[i]
-        return None if np.isnan(pairs).all() else Mixing(*pairs.T)
 
     def error_correlation(self, chosen: list[Answer]) -> Float[np.ndarray, "T T"]:
         """Correlation of the errors of these answers: of what each one's rows move the mean by."""

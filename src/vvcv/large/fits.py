@@ -7,7 +7,7 @@ from functools import cache, cached_property
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Float
 
 from ..candidates.fits import KernelFit
 from ..candidates.kernel import Options
@@ -69,16 +69,6 @@ class LargeFits:
     def prepared(self) -> Prepared:
         """The same, as models are tuned on them."""
         return Prepared.of(self.sample)
-
-    @cached_property
-    def halves(self) -> Int[np.ndarray, "half k"]:
-        """Rows of the sample from each half of every chain, as many of each, spread along it; none for lone points."""
-        chain, draw = np.divmod(np.sort(self.look.index), self.rows.chains[1])
-        half = 2 * chain + (2 * draw >= self.rows.chains[1])
-        counts = np.bincount(half, minlength=2 * self.rows.chains[0])
-        each = 0 if self.rows.independent else int(counts.min())
-        starts = np.cumsum(counts) - counts
-        return starts[:, None] + np.arange(each) * counts[:, None] // max(each, 1)
 
     @cached_property
     def plain_error(self) -> Float[np.ndarray, " T"]:
