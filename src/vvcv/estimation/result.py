@@ -86,3 +86,5 @@ class Estimate(Numbers):
 
     def __str__(self) -> str:
         return "\n".join([table(self.names, self.columns(), self.remarks()), *self.alarms()])
+
+    __repr__ = __str__  # notebooks show it
