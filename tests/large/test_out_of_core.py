@@ -101,6 +101,25 @@ def test_flattened_chains_raise_the_alarm_that_chains_do_not(small_machine, chai
     assert "chain" in vvcv.estimate(vvcv.Tasks.shared(*flat), "mc", on_alarm="ignore").check.codes
 
 
+@pytest.mark.parametrize("source", [memory_maps, dask_arrays])
+def test_chains_that_have_not_mixed_raise_the_alarm_that_they_raise_in_memory(small_machine, chains, tmp_path, source):
+    arrays = [array.copy() for array in chains]
+    for array in arrays:
+        array[3] = array[3, :1]  # a chain that never moved
+    tasks = vvcv.Tasks.shared(*source(named(arrays), tmp_path))
+    with pytest.warns(vvcv.AlarmWarning, match="chains of task 'task 1' have not mixed"):
+        stuck = vvcv.estimate(tasks, "zv").mixing
+    assert stuck.poor == vvcv.estimate(vvcv.Tasks.shared(*arrays), "mc", on_alarm="ignore").mixing.poor == [0, 1, 2]
+    moving = vvcv.estimate(vvcv.Tasks.shared(*source(named(chains), tmp_path)), "zv").mixing
+    assert moving.poor == [] and (moving.r_hat < 1.1).all() and (moving.ess < 1200).all()
+
+
+def test_chains_too_short_for_halves_are_judged_by_their_effective_draws(small_machine, sample):
+    tasks = vvcv.Tasks.shared(*(da.from_array(array.reshape(600, 4, -1), chunks=(100, 4, -1)) for array in sample))
+    found = vvcv.estimate(tasks, "mc").mixing
+    assert np.isnan(found.r_hat).all() and found.poor == []
+
+
 def test_a_number_that_is_none_is_named_by_chunk_and_row(small_machine, sample):
     points, scores, values = (array.copy() for array in sample)
     scores[1234, 1] = np.nan
