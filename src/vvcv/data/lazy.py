@@ -54,7 +54,7 @@ class LazyArray:
         return self.of_block(np.asanyarray(block), (chains.stop - chains.start, draws.stop - draws.start))
 
     def of_block(self, block: np.ndarray, rows: tuple[int, int]) -> Float[np.ndarray, "c k *tail"]:
-        """A block of the source, as it came, in the shape of these rows: the column, d = 1 as an axis, masked as nan."""
+        """A block of the source, as it came, in the shape of these rows: the column, d = 1 an axis, masked as nan."""
         block = block if self.column is None else block[..., self.column]
         numbers = np.ma.filled(block.astype(float), np.nan) if np.ma.is_masked(block) else np.asarray(block, float)
         return numbers.reshape(*rows, *self.tail)

@@ -86,8 +86,8 @@ def _draws(estimate: Numbers) -> dict[str, xr.Dataset]:
     tasks = estimate.tasks
     if tasks is None:
         raise ValueError(
-            "Inference data hold the draws, but this estimate has none: it was loaded from a file, or its rows were read "
-            "block by block. Run estimate on draws in memory, or use to_xarray."
+            "Inference data hold the draws, but this estimate has none: it was loaded from a file, or its rows were "
+            "read block by block. Run estimate on draws in memory, or use to_xarray."
         )
     require(
         len(tasks) == 1 or tasks.share_points,

@@ -75,7 +75,7 @@ class Streamed:
         return [(group, fits.sample) for group, fits in self._groups]
 
     def mixing(self) -> Mixing | None:
-        """Whether chains have mixed: r_hat of the rows drawn, effective draws of all; None where there are no chains."""
+        """Whether chains have mixed: r_hat of the rows drawn, effective draws of all; None if there are none."""
         r_hats, sizes = np.full((2, len(self.tasks)), np.nan)
         for group, fits in self._groups:
             if fits.rows.independent or fits.rows.chains[1] < SHORTEST:

@@ -167,8 +167,8 @@ class Rows:
             require(
                 False,
                 f"{what} must be finite, not masked and below {LARGEST:g}, but in {self.where(place)} {int(bad.sum())} "
-                f"entries are not; the first is {array[bad][0]} at row {row}{chain}. Remove those rows (from points, scores and "
-                "values alike).",
+                f"entries are not; the first is {array[bad][0]} at row {row}{chain}. Remove those rows (from points, "
+                "scores and values alike).",
             )
 
 

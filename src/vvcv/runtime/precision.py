@@ -35,7 +35,7 @@ def float64(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def without_warnings() -> np.errstate:
-    """NumPy silent about overflow and underflow: numbers beyond float64 make a factorisation fail, and a search steps back from it.
+    """NumPy silent: numbers beyond float64 make a factorisation fail, and a search steps back from it.
 
     >>> with without_warnings():
     ...     float(np.float64(1e300) * 1e300)

@@ -241,7 +241,7 @@ class _Blas:
 
     @contextmanager
     def on_one_thread(self) -> Iterator[None]:
-        """A block with one; of blocks in several threads the first knows what the user has set, the last restores it."""
+        """A block with one; of several at once the first knows what the user has set, the last restores it."""
         libraries = _libraries()
         with self._heard():
             own = [library.num_threads for library in libraries]
