@@ -145,6 +145,12 @@ def test_columns_that_are_no_real_numbers_are_refused_unread(small_machine, samp
         vvcv.Tasks.shared(points, scores, values.astype(kind))
 
 
+def test_values_whose_squares_vanish_are_refused(small_machine, sample):
+    points, scores, values = (da.from_array(array, chunks=(500, -1)) for array in sample)
+    with pytest.raises(ValueError, match="values of task 'task 1' must not all be below 1e-152"):
+        vvcv.estimate(vvcv.Tasks.shared(points, scores, 1e-200 * values), "zv")
+
+
 def test_a_file_that_was_closed_too_early_is_named(small_machine, sample, tmp_path):
     h5py = pytest.importorskip("h5py")
     with h5py.File(tmp_path / "draws.h5", "w") as file:
