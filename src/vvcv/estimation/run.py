@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from inspect import signature
 from typing import Any, Literal, get_args
@@ -109,7 +110,8 @@ def compare(
     _check_sizes(tasks)
     _check_wishes(methods, on_alarm, on_interrupt, refused, seconds)
     with limited(np.inf if seconds is None else seconds), placed(device):
-        ladder = _ladder(tasks, _options(kernel, criterion, order))
+        options = replace(_options(kernel, criterion, order), named=any(method != "auto" for method in methods))
+        ladder = _ladder(tasks, options)
         with interruptible(keep_best=on_interrupt == "best") as interruption:
             diagnosis = interruption.attend(ladder.diagnosis, Diagnosis) if check else Diagnosis()
             diagnosis.announce(tasks, on_alarm)
