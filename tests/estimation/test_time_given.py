@@ -29,6 +29,12 @@ def test_a_system_that_would_not_be_solved_in_time_is_not_begun(monkeypatch):
     assert vvcv.estimate(TASK, seconds=1e4).methods == ("zv",)
 
 
+def test_a_search_that_left_time_to_solve_and_so_ended_early_is_noted(monkeypatch):
+    monkeypatch.setattr(ladder, "seconds_to_solve", lambda rows: 1e5)
+    assert "time" in vvcv.estimate(TASK, "cf", seconds=1e4).check.codes  # which it did not use up
+    assert "time" not in vvcv.estimate(TASK, "cf", seconds=1e6).check.codes
+
+
 def test_a_named_method_answers_whatever_the_time():
     estimate = vvcv.estimate(TASK, "cf", seconds=1e-9)
     assert estimate.methods == ("cf",) and abs(estimate.mean[0] - np.exp(0.25)) < 5 * estimate.std_error[0]

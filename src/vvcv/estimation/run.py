@@ -16,7 +16,7 @@ from ..data import Prepared, Task, Tasks, as_tasks, require
 from ..data.tails import tail_of
 from ..kernels import Kernel, as_kernel
 from ..linear_system.model import Criterion
-from ..runtime.clock import limited, time_left
+from ..runtime.clock import limited, time_was_short
 from ..runtime.device import Device, placed
 from ..runtime.precision import float64, without_warnings
 from ..runtime.progress import progress_bar, ticking
@@ -117,7 +117,7 @@ def compare(
             diagnosis.announce(tasks, on_alarm)
             climb = partial(_climb_all, ladder, methods, refused, progress)
             estimates = interruption.attend(climb, partial(_best_so_far, ladder, methods, time.perf_counter()))
-        return diagnosis.attached(estimates, stopped=interruption.stopped_early, late=time_left() <= 0)
+        return diagnosis.attached(estimates, stopped=interruption.stopped_early, late=time_was_short())
 
 
 def check_options(**options: Any) -> None:
