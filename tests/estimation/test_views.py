@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pickle
+from multiprocessing.reduction import ForkingPickler
 
 import equinox as eqx
 import jax
@@ -104,4 +104,4 @@ def test_variates_travel_between_processes():
     view = views_of(prepared, Options(("squared-exponential",)), tail_of(prepared))[-1]
     variate = view.variate(next(iter(view.fits.of("cf").values()))[0], 0)
     assert view.tail is not None
-    np.testing.assert_array_equal(pickle.loads(pickle.dumps(variate))(x, s), variate(x, s))
+    np.testing.assert_array_equal(ForkingPickler.loads(ForkingPickler.dumps(variate))(x, s), variate(x, s))
