@@ -26,6 +26,19 @@ def test_one_point_is_refused_with_the_remedy():
         vvcv.estimate(Task(X[:1], -X[:1], X[:1, 0], name="lonely"))
 
 
+@pytest.mark.parametrize("scale", [1e-155, 1e-300])
+def test_values_whose_squares_vanish_are_refused_since_their_error_bar_would(scale):
+    """As likelihoods are, whose mean is the evidence."""
+    with pytest.raises(ValueError, match="values of task 'likelihood' must not all be below 1e-152.*Change the unit"):
+        Task(X, -X, scale * np.exp(X[:, 0]), name="likelihood")
+    with pytest.raises(ValueError, match="values of task 'task 2' must not all be below"):
+        Tasks.shared(X, -X, np.column_stack([X[:, 0], scale * X[:, 0]]))
+    with pytest.raises(ValueError, match="must not all be below"):
+        vvcv.summary(Task(X, -X, 1e-80 * X[:, 0]), method="zv")
+    finite(vvcv.estimate(Task(X, -X, 1e-149 * np.exp(X[:, 0])), "zv"))
+    finite(vvcv.estimate(Task(X, -X, np.zeros(len(X)))))
+
+
 def test_no_tasks_are_refused():
     with pytest.raises(ValueError, match="at least one task"):
         vvcv.estimate([])

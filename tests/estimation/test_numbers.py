@@ -31,6 +31,10 @@ def found():
     return replace(FOUND)
 
 
+def test_notebooks_show_the_table(found):
+    assert repr(found) == str(found) and repr(found).startswith("task ")
+
+
 def test_the_gain_is_the_ratio_of_variances_and_one_for_the_plain_average(found):
     np.testing.assert_array_equal(found.gain, [1.0, 1.0])
     better = replace(found, std_error=found.monte_carlo.std_error / np.array([3.0, 1.0]))

@@ -82,3 +82,16 @@ def test_numpys_random_state_and_the_users_arrays_are_untouched():
     vvcv.estimate(Task(x, -x, x[:, 0] ** 3), "cf", kernel="squared-exponential")
     np.testing.assert_array_equal(x, kept)
     np.testing.assert_array_equal(np.random.get_state()[1], state)  # noqa: NPY002
+
+
+def test_numpys_errors_may_be_raised_around_all_calls():
+    x = np.random.default_rng(0).normal(size=(40, 2))
+    tasks = Tasks.shared(x, -x, np.column_stack([x[:, 0] ** 2, np.exp(x[:, 1] / 2)]), names=["a", "b"])
+    with np.errstate(all="raise"):
+        settings = np.geterr()
+        found = vvcv.estimate(tasks)
+        found.control_variate(100 * x, -100 * x, "b")
+        vvcv.summary(tasks, method="cf")
+        vvcv.quantile(tasks, "b", 0.5)
+        assert np.geterr() == settings
+    np.testing.assert_array_equal(found.mean, vvcv.estimate(tasks).mean)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -115,6 +116,13 @@ def test_inference_data_hold_draws_points_scores_and_the_table():
     np.testing.assert_array_equal(data["posterior"]["tau"].values, TASKS["tau"].values.reshape(4, 200))
     np.testing.assert_array_equal(data["sample_stats"]["gradient"].values, -Z)
     assert data["estimate"]["mean"].sel(task="tau").item() == estimate.mean[1]
+
+
+def test_inference_data_need_draws():
+    pytest.importorskip("arviz")
+    without = replace(vvcv.estimate(TASKS, "mc"), tasks=None)
+    with pytest.raises(ValueError, match="loaded from a file, or its rows were read block by block"):
+        without.to_inference_data()
 
 
 def test_arviz_one_gets_a_data_tree(monkeypatch):

@@ -29,9 +29,26 @@ def test_a_system_that_would_not_be_solved_in_time_is_not_begun(monkeypatch):
     assert vvcv.estimate(TASK, seconds=1e4).methods == ("zv",)
 
 
+def test_a_search_that_left_time_to_solve_and_so_ended_early_is_noted(monkeypatch):
+    monkeypatch.setattr(ladder, "seconds_to_solve", lambda rows: 1e5)
+    assert "time" in vvcv.estimate(TASK, "cf", seconds=1e4).check.codes  # which it did not use up
+    assert "time" not in vvcv.estimate(TASK, "cf", seconds=1e6).check.codes
+
+
 def test_a_named_method_answers_whatever_the_time():
     estimate = vvcv.estimate(TASK, "cf", seconds=1e-9)
     assert estimate.methods == ("cf",) and abs(estimate.mean[0] - np.exp(0.25)) < 5 * estimate.std_error[0]
+
+
+@pytest.mark.parametrize("method", ["cf", "secf", "vv", "vv-secf"])
+@pytest.mark.parametrize("apart", [False, True])
+def test_a_named_method_answers_for_every_task_whatever_the_time(method, apart):
+    values = np.column_stack([np.exp(X.sum(axis=1) / 2), X[:, 0] ** 2 * X[:, 1], np.cos(X[:, 0])])
+    rows = [slice(40 * t, 40 * t + 40) if apart else slice(None) for t in range(3)]
+    tasks = [vvcv.Task(X[part], -X[part], values[part, t]) for t, part in enumerate(rows)]
+    estimate = vvcv.estimate(tasks, method, seconds=1e-9)
+    assert estimate.methods == (method,) * 3 and "time" in estimate.check.codes
+    np.testing.assert_array_less(abs(estimate.mean - [np.exp(0.25), 0.0, np.exp(-0.5)]), 5 * estimate.std_error)
 
 
 def test_solving_takes_longer_for_more_rows():

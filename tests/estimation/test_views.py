@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from multiprocessing.reduction import ForkingPickler
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -9,7 +11,11 @@ import numpy as np
 import pytest
 
 import vvcv
+from vvcv.candidates.kernel import Options
+from vvcv.data import Prepared
+from vvcv.data.tails import tail_of
 from vvcv.estimation import run
+from vvcv.estimation.views import views_of
 from vvcv.kernels import SquaredExponential
 
 
@@ -90,3 +96,12 @@ def test_single_axes_with_heavy_tails_are_followed_among_many(monkeypatch):
     monkeypatch.setattr(run, "tail_of", lambda prepared: None)
     as_they_are = [off(seed) for seed in range(4)]
     assert np.sqrt(np.mean(np.square(drawn_in))) < 0.5 * np.sqrt(np.mean(np.square(as_they_are)))
+
+
+def test_variates_travel_between_processes():
+    x, s = student(0, 120, 2)
+    prepared = Prepared.of(vvcv.Tasks.shared(x, s, np.tanh(x[:, :1])))
+    view = views_of(prepared, Options(("squared-exponential",)), tail_of(prepared))[-1]
+    variate = view.variate(next(iter(view.fits.of("cf").values()))[0], 0)
+    assert view.tail is not None
+    np.testing.assert_array_equal(ForkingPickler.loads(ForkingPickler.dumps(variate))(x, s), variate(x, s))

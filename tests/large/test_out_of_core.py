@@ -101,12 +101,72 @@ def test_flattened_chains_raise_the_alarm_that_chains_do_not(small_machine, chai
     assert "chain" in vvcv.estimate(vvcv.Tasks.shared(*flat), "mc", on_alarm="ignore").check.codes
 
 
+@pytest.mark.parametrize("source", [memory_maps, dask_arrays])
+def test_chains_that_have_not_mixed_raise_the_alarm_that_they_raise_in_memory(small_machine, chains, tmp_path, source):
+    arrays = [array.copy() for array in chains]
+    for array in arrays:
+        array[3] = array[3, :1]  # a chain that never moved
+    tasks = vvcv.Tasks.shared(*source(named(arrays), tmp_path))
+    with pytest.warns(vvcv.AlarmWarning, match="chains of task 'task 1' have not mixed"):
+        stuck = vvcv.estimate(tasks, "zv").mixing
+    assert stuck.poor == vvcv.estimate(vvcv.Tasks.shared(*arrays), "mc", on_alarm="ignore").mixing.poor == [0, 1, 2]
+    moving = vvcv.estimate(vvcv.Tasks.shared(*source(named(chains), tmp_path)), "zv").mixing
+    assert moving.poor == [] and (moving.r_hat < 1.1).all() and (moving.ess < 1200).all()
+
+
+def test_chains_too_short_for_halves_are_judged_by_their_effective_draws(small_machine, sample):
+    tasks = vvcv.Tasks.shared(*(da.from_array(array.reshape(600, 4, -1), chunks=(100, 4, -1)) for array in sample))
+    found = vvcv.estimate(tasks, "mc").mixing
+    assert np.isnan(found.r_hat).all() and found.poor == []
+
+
 def test_a_number_that_is_none_is_named_by_chunk_and_row(small_machine, sample):
     points, scores, values = (array.copy() for array in sample)
     scores[1234, 1] = np.nan
     lazy = [da.from_array(array, chunks=(500, -1)) for array in (points, scores, values)]
     with pytest.raises(ValueError, match=r"scores must be finite.*chunk 2 \(rows 1000 to 1499\) 1 entries.*row 1234"):
         vvcv.estimate(vvcv.Tasks.shared(*lazy), "zv")
+
+
+@pytest.mark.parametrize("points", [np.asarray, lambda array: da.from_array(array, chunks=(500, -1))])
+def test_masked_entries_are_missing_ones(small_machine, sample, tmp_path, points):
+    masked = np.ma.masked_array(sample[2], copy=True)
+    masked[1234] = np.ma.masked
+    values = da.from_array(masked, chunks=(500, -1)) if points is not np.asarray else masked
+    scores = memory_maps({"scores": sample[1]}, tmp_path)[0]  # in memory or not, beside an array that is not
+    with pytest.raises(ValueError, match=r"values of task 'task 1' must be finite, not masked.*nan at row 1234"):
+        vvcv.estimate(vvcv.Tasks.shared(points(sample[0]), scores, values), "zv")
+
+
+@pytest.mark.parametrize("kind", [complex, str])
+def test_columns_that_are_no_real_numbers_are_refused_unread(small_machine, sample, kind):
+    points, scores, values = (da.from_array(array, chunks=(500, -1)) for array in sample)
+    with pytest.raises(ValueError, match="values must be real numbers"):
+        vvcv.Tasks.shared(points, scores, values.astype(kind))
+
+
+def test_values_whose_squares_vanish_are_refused(small_machine, sample):
+    points, scores, values = (da.from_array(array, chunks=(500, -1)) for array in sample)
+    with pytest.raises(ValueError, match="values of task 'task 1' must not all be below 1e-152"):
+        vvcv.estimate(vvcv.Tasks.shared(points, scores, 1e-200 * values), "zv")
+
+
+def test_a_file_that_was_closed_too_early_is_named(small_machine, sample, tmp_path):
+    h5py = pytest.importorskip("h5py")
+    with h5py.File(tmp_path / "draws.h5", "w") as file:
+        for name, array in named(sample).items():
+            file[name] = array
+        tasks = vvcv.Tasks.shared(file["points"], file["scores"], file["values"])
+    with pytest.raises(ValueError, match="points could not be: .* Keep the file open"):
+        vvcv.estimate(tasks, "zv")
+
+
+def test_a_chunk_that_cannot_be_read_is_named(small_machine, sample, tmp_path):
+    stored = zarr_arrays(named(sample), tmp_path)
+    damaged = tmp_path / "draws.zarr" / "scores" / "c" / "20" / "0"
+    damaged.write_bytes(damaged.read_bytes()[:-20])
+    with pytest.raises(ValueError, match=r"scores in chunk 0 \(rows 0 to 2399\) could not be: .*Keep the file open"):
+        vvcv.estimate(vvcv.Tasks.shared(*stored), "zv")
 
 
 def test_chunks_of_unequal_columns_are_named(small_machine, sample):

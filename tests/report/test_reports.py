@@ -88,6 +88,24 @@ def test_the_picture_is_saved_with_one_row_per_task(estimate, tmp_path):
     assert (tmp_path / "estimate.png").read_bytes().startswith(PNG)
 
 
+def test_exact_answers_are_one_for_each_task_in_order_or_by_name(estimate, tmp_path):
+    first, second, third = estimate.names
+    axes = [estimate.plot(exact=exact) for exact in ([1.0, np.nan, 3.0], {third: 3.0, first: 1.0})]
+    in_order, by_name = ([line for line in each.lines if line.get_label() == "exact"][0].get_xdata() for each in axes)
+    np.testing.assert_array_equal(in_order, by_name)
+    for each in axes:
+        plt.close(each.figure)
+    for wrong, message in (
+        ([1.0], "one number for each"),
+        (1.0, "one number for each"),
+        ({"no": 1.0}, r"has \['no'\]"),
+    ):
+        with pytest.raises(ValueError, match=f"exact must .*{message}"):
+            estimate.plot(exact=wrong)
+        with pytest.raises(ValueError, match=f"exact must .*{message}"):
+            estimate.report(tmp_path / "report.html", exact=wrong)
+
+
 def test_the_picture_is_drawn_on_given_axes(estimate):
     figure, axes = plt.subplots()
     assert estimate.plot(ax=axes) is axes

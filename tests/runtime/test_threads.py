@@ -2,6 +2,7 @@
 
 import threading
 import time
+from types import SimpleNamespace
 
 import pytest
 
@@ -129,3 +130,49 @@ def test_an_error_leaves_no_call_at_work(two_cores):
     with pytest.raises(KeyError), whenever_idle(slow):
         fail()
     assert begun.is_set() and ended.is_set()
+
+
+class Library:
+    """BLAS with a number of threads for the process, or, by OpenMP, for each thread."""
+
+    def __init__(self, layer):
+        self.threading_layer, self._number = layer, threading.local() if layer == "openmp" else SimpleNamespace()
+        self._number.value = 4
+
+    @property
+    def num_threads(self):
+        return getattr(self._number, "value", 4)
+
+    def set_num_threads(self, number):
+        self._number.value = number
+
+
+def test_of_searches_in_several_threads_the_last_to_end_gives_blas_back_its_threads(monkeypatch):
+    whole, each = libraries = [Library("pthreads"), Library("openmp")]
+    monkeypatch.setattr(threads, "_libraries", lambda: libraries)
+    inside, leave, seen = threading.Event(), threading.Event(), []
+
+    def another():
+        with threads.one_thread():
+            inside.set()
+            leave.wait(10)
+            seen.append((whole.num_threads, each.num_threads))
+        seen.append((whole.num_threads, each.num_threads))
+
+    with threads.one_thread():
+        worker = threading.Thread(target=another)
+        worker.start()
+        inside.wait(10)
+        assert (whole.num_threads, each.num_threads) == (1, 1)
+    assert (whole.num_threads, each.num_threads) == (1, 4)  # the other still works on one
+    leave.set()
+    worker.join()
+    assert seen == [(1, 1), (4, 4)]
+
+
+def test_blas_has_its_threads_again_after_an_error(monkeypatch):
+    library = Library("pthreads")
+    monkeypatch.setattr(threads, "_libraries", lambda: [library])
+    with pytest.raises(ZeroDivisionError), threads.one_thread(), threads.one_thread():
+        raise ZeroDivisionError
+    assert library.num_threads == 4

@@ -84,11 +84,12 @@ ONE_FUNCTION_RACE = (20, 40)
 
 @dataclass(frozen=True)
 class Options:
-    """How hyperparameters are chosen."""
+    """How hyperparameters are chosen; `named`: a rung was asked for by name, and so answers for every task."""
 
     families: tuple[str | Kernel, ...] = CANDIDATES
     criterion: Criterion = "reml"
     order: int = 1
+    named: bool = False
 
 
 def independent(

@@ -11,7 +11,7 @@ import numpy as np
 from ..data import Prepared
 from ..runtime.memory import MOST_TUNING_ROWS, largest_system
 from ..runtime.once import cached_property
-from ..runtime.threads import side_by_side, worth_a_thread
+from ..runtime.threads import Outcome, side_by_side, worth_a_thread
 from ..stein import count_features
 from ..tuning.attempts import those_that_work
 from .alike import all_alike
@@ -96,9 +96,9 @@ class KernelFits:
             return {}
         # The others start from what was found for the task of most points.
         first = max(self.eligible, key=lambda t: len(self.prepared.distinct[t].values))
-        found = _of_each({first: partial(independent, self.prepared, first, self.options)}, False)
+        found = self._of_each({first: partial(independent, self.prepared, first, self.options)}, False)
         like_it = partial(independent, self.prepared, options=self.options, neighbours=found[first])
-        others = _of_each({t: partial(like_it, t) for t in self.eligible if t != first}, self._worth_a_thread)
+        others = self._of_each({t: partial(like_it, t) for t in self.eligible if t != first}, self._worth_a_thread)
         return {t: (found | others)[t] for t in self.eligible}
 
     @cached_property
@@ -127,7 +127,7 @@ class KernelFits:
         if self.pooled:
             return self._own_parameters(best_of(self._joint_semi_exact) if self._joint_semi_exact else None)
         attempts = {task: partial(self._with_polynomials, fits) for task, fits in self.scalar.items()}
-        return _of_each(attempts, self._worth_a_thread)
+        return self._of_each(attempts, self._worth_a_thread)
 
     @cached_property
     def _joint_semi_exact(self) -> list[KernelFit]:
@@ -154,7 +154,7 @@ class KernelFits:
             for degree, each in own.items()
             if merits.get(degree, most) <= most
         }
-        return _of_each(attempts, bool(members) and worth_a_thread(self.rows("vv", members[0])))
+        return self._of_each(attempts, bool(members) and worth_a_thread(self.rows("vv", members[0])))
 
     def _joint_with_columns(self, degree: int) -> list[KernelFit]:
         """From each task's own, and in other families from the joint ones: these are farther away."""
@@ -189,7 +189,19 @@ class KernelFits:
         if start is None:
             return {}
         attempts = {t: partial(own_parameters, start, t, self.options) for t in self.eligible}
-        return _of_each(attempts, self._worth_a_thread)
+        return self._of_each(attempts, self._worth_a_thread)
+
+    def _of_each(self, attempts: Mapping[int, Callable[[], list[KernelFit]]], at_once: bool) -> Fits:
+        """The fits of each task, perhaps all tasks at once; none for a task whose attempt fails.
+
+        When the time is up, tasks not yet attempted have other rungs' answers, unless this rung was asked for by name.
+        """
+        keyed = [partial(_keyed, task, attempt) for task, attempt in attempts.items()]
+        if not self.options.named:
+            return {task: [] for task in attempts} | dict(those_that_work(keyed, required=False, at_once=at_once))
+        each = [partial(those_that_work, [attempt], required=False) for attempt in keyed]
+        outcomes = side_by_side(each) if at_once else [Outcome(call) for call in each]
+        return {task: [] for task in attempts} | dict(pair for outcome in outcomes for pair in outcome.result())
 
     def _with_polynomials(self, fits: list[KernelFit]) -> list[KernelFit]:
         if not fits:
@@ -197,11 +209,8 @@ class KernelFits:
         return semi_exact(fits, semi_exact_degrees(self.prepared, fits[0].members, fits[0].pooled), self.options)
 
 
-def _of_each(attempts: Mapping[int, Callable[[], list[KernelFit]]], at_once: bool) -> Fits:
-    """The fits of each task, perhaps all tasks at once; none for a task whose attempt fails."""
-    keyed = (partial(lambda task, attempt: (task, attempt()), task, attempt) for task, attempt in attempts.items())
-    none: Fits = {task: [] for task in attempts}
-    return none | dict(those_that_work(keyed, required=False, at_once=at_once))
+def _keyed(task: int, attempt: Callable[[], list[KernelFit]]) -> tuple[int, list[KernelFit]]:
+    return task, attempt()
 
 
 def semi_exact_degrees(prepared: Prepared, members: Sequence[int], pooled: bool = False) -> list[int]:
@@ -220,5 +229,5 @@ def _kernels_alone(fits: list[KernelFit]) -> list[KernelFit]:
     return [fit for fit in fits if not fit.found.model.log_parts.size] or fits
 
 
-def _none_if_failed(attempt: partial[list[KernelFit]]) -> list[KernelFit]:
+def _none_if_failed(attempt: Callable[[], list[KernelFit]]) -> list[KernelFit]:
     return [fit for fits in those_that_work([attempt], required=False) for fit in fits]

@@ -78,9 +78,13 @@ def r_hat(draws: Float[np.ndarray, "chain draw"]) -> float:
     >>> round(r_hat(np.random.default_rng(0).normal(size=(4, 500))), 2)
     1.0
     """
-    halves = _halves(draws)
-    folded = np.abs(halves - np.median(halves))
-    return max(_ratio(_normal_scores(halves)), _ratio(_normal_scores(folded)))
+    return r_hat_of_parts(_halves(draws))
+
+
+def r_hat_of_parts(parts: Float[np.ndarray, "part draw"]) -> float:
+    """The same of parts of chains, as many draws of each; in which order does not matter."""
+    folded = np.abs(parts - np.median(parts))
+    return max(_ratio(_normal_scores(parts)), _ratio(_normal_scores(folded)))
 
 
 def effective_draws(draws: Float[np.ndarray, "chain draw"]) -> float:

@@ -6,7 +6,7 @@ from copy import copy
 from typing import Any
 
 from .task import Task
-from .validation import finite_array, require
+from .validation import finite_array, require, visible
 
 
 def derived(task: Task, values: Any, name: str) -> Task:
@@ -19,7 +19,8 @@ def derived(task: Task, values: Any, name: str) -> Task:
     >>> square, square.points is first.points
     (Task('x^2', n=5, d=1), True)
     """
-    values = finite_array(values, f"values of task {name!r}")
+    what = f"values of task {name!r}"
+    values = visible(finite_array(values, what), what)
     require(values.shape == (task.size,), f"values must have shape ({task.size},), but have shape {values.shape}.")
     values.flags.writeable = False
     other = copy(task)

@@ -51,12 +51,13 @@ class LazyArray:
     def read(self, chains: slice, draws: slice) -> Float[np.ndarray, "c k *tail"]:
         """Some draws of some chains, in memory."""
         block = self.source[chains, draws] if len(self.leading) == 2 else self.source[draws]
-        return self.of_block(np.asarray(block), (chains.stop - chains.start, draws.stop - draws.start))
+        return self.of_block(np.asanyarray(block), (chains.stop - chains.start, draws.stop - draws.start))
 
     def of_block(self, block: np.ndarray, rows: tuple[int, int]) -> Float[np.ndarray, "c k *tail"]:
-        """A block of the source, as it came, in the shape of these rows: the column, and d = 1 as an axis."""
+        """A block of the source, as it came, in the shape of these rows: the column, d = 1 an axis, masked as nan."""
         block = block if self.column is None else block[..., self.column]
-        return np.asarray(block, dtype=float).reshape(*rows, *self.tail)
+        numbers = np.ma.filled(block.astype(float), np.nan) if np.ma.is_masked(block) else np.asarray(block, float)
+        return numbers.reshape(*rows, *self.tail)
 
     def is_same(self, other: Any) -> bool:
         """Whether both are the very same array."""
@@ -106,17 +107,12 @@ def lazy_rows(value: Any, what: str, leading: tuple[int, ...], tail: tuple[int, 
     """An array of rows as a lazy one."""
     if isinstance(value, LazyArray):
         return value
-    source = _opened(value)
-    require(
-        np.dtype(source.dtype).kind in NUMERIC_KINDS,
-        f"{what} must be real numbers, but the array has dtype {source.dtype}. Convert it first.",
-    )
-    return LazyArray(source, leading, tail)
+    return LazyArray(_opened(value, what), leading, tail)
 
 
 def lazy_columns(values: Any, leading: tuple[int, ...]) -> list[LazyArray]:
     """The columns of values `(n, T)` or `(chain, draw, T)`, each an array of its own, none of them read."""
-    source = _opened(values)
+    source = _opened(values, "values")
     if source.ndim == len(leading):
         return [lazy_rows(source, "values", leading)]
     require(
@@ -127,11 +123,16 @@ def lazy_columns(values: Any, leading: tuple[int, ...]) -> list[LazyArray]:
     return [LazyArray(source, leading, (), column) for column in range(source.shape[-1])]
 
 
-def _opened(value: Any) -> Any:
-    """What is sliced: of an xarray variable over Dask the Dask array, others as they are."""
+def _opened(value: Any, what: str) -> Any:
+    """What is sliced, of real numbers: of an xarray variable over Dask the Dask array, others as they are."""
+    source = value if hasattr(value, "shape") and hasattr(value, "dtype") else np.asarray(value)
     if _root(value) == "xarray":
-        return value.data if value.chunks is not None else _Sliced(value.variable)
-    return value if hasattr(value, "shape") and hasattr(value, "dtype") else np.asarray(value)
+        source = value.data if value.chunks is not None else _Sliced(value.variable)
+    require(
+        np.dtype(source.dtype).kind in NUMERIC_KINDS,
+        f"{what} must be real numbers, but the array has dtype {source.dtype}. Convert it first.",
+    )
+    return source
 
 
 class _Sliced:

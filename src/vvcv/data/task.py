@@ -15,7 +15,7 @@ from jaxtyping import Float, Int
 
 from ..runtime.once import cached_property
 from .lazy import LazyArray, lazy_columns, lazy_rows, shape_of, stays_lazy
-from .validation import finite_array, require
+from .validation import finite_array, require, visible
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +45,7 @@ class Task:
             return
         points = finite_array(self.points, f"points{label}")
         scores = finite_array(self.scores, f"scores{label}")
-        values = finite_array(self.values, f"values{label}")
+        values = visible(finite_array(self.values, f"values{label}"), f"values{label}")
         points = points[:, None] if points.ndim == 1 else points
         scores = scores[:, None] if scores.ndim == 1 else scores
         _check_shapes(points.shape, scores.shape, values.shape, label)

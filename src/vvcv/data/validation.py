@@ -10,7 +10,7 @@ from jaxtyping import Float
 NUMERIC_KINDS = "fiub"  # float, signed, unsigned, bool: everything that converts to float64 without loss of meaning
 
 #: Largest and smallest numbers that are taken: beyond them squares overflow or vanish, and every variance is one.
-LARGEST, SMALLEST = 1e150, 1e-150
+LARGEST, SMALLEST = 1e150, 1e-152
 
 
 def finite_array(value: Any, what: str) -> Float[np.ndarray, "..."]:
@@ -39,6 +39,21 @@ def finite_array(value: Any, what: str) -> Float[np.ndarray, "..."]:
             f"{array[huge][0]:g} at index {_first(huge)}. Change the unit of {what}."
         )
     return array
+
+
+def visible(values: Float[np.ndarray, "..."], what: str) -> Float[np.ndarray, "..."]:
+    """Return values unless all are so small, but not zero, that their variance would be zero.
+
+    >>> visible(np.array([0.0, 1e-100]), "values")
+    array([0.e+000, 1.e-100])
+    """
+    largest = float(np.abs(values).max(initial=0.0))
+    if 0 < largest < SMALLEST:
+        raise ValueError(
+            f"{what} must not all be below {SMALLEST:g} in magnitude, since their squares would vanish; the largest is "
+            f"{largest:g}. Change the unit of {what}: multiply them, and divide the answer."
+        )
+    return values
 
 
 def require(condition: bool, message: str) -> None:

@@ -85,7 +85,10 @@ def _draws(estimate: Numbers) -> dict[str, xr.Dataset]:
 
     tasks = estimate.tasks
     if tasks is None:
-        raise ValueError("A loaded estimate has no draws, since data are not stored. Run estimate again on the data.")
+        raise ValueError(
+            "Inference data hold the draws, but this estimate has none: it was loaded from a file, or its rows were "
+            "read block by block. Run estimate on draws in memory, or use to_xarray."
+        )
     require(
         len(tasks) == 1 or tasks.share_points,
         "Inference data hold many integrands on one sample, but these tasks have points of their own. Use to_xarray.",

@@ -42,7 +42,8 @@ class LargeLadder:
         if not any(task.is_lazy for task in self.tasks):
             return Diagnosis.of(self.tasks)
         drawn = {t: sample[i] for members, sample in self.streamed.samples for i, t in enumerate(members)}
-        return Diagnosis.of(Tasks([drawn[t] for t in range(len(self.tasks))]), self.streamed.first(MOST_ROWS))
+        found = Diagnosis.of(Tasks([drawn[t] for t in range(len(self.tasks))]), self.streamed.first(MOST_ROWS))
+        return replace(found, mixing=self.streamed.mixing())
 
     def automatic(self) -> list[list[Answer]]:
         """All candidates for each task; the plain average alone where points lie in separate groups."""

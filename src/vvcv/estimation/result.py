@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from jaxtyping import Float
 
+from ..data import require
 from ..files.formats import require_ending
 from ..report import explain, html_report, plot_estimate, table
 from ..runtime.disk import write_whole
@@ -57,8 +60,11 @@ class Estimate(Numbers):
         return labelled.to_inference_data(self)
 
     def plot(self, ax: Any = None, exact: Any = None):
-        """Estimates with error bars beside plain averages; returns the matplotlib axes."""
-        return plot_estimate(self.names, self.columns(), ax=ax, exact=exact)
+        """Estimates with error bars beside plain averages; returns the matplotlib axes.
+
+        `exact` has a number for each task, in their order or by name, which is drawn as a cross; nan is not drawn.
+        """
+        return plot_estimate(self.names, self.columns(), ax=ax, exact=self._one_for_each(exact))
 
     def save(self, path: str | os.PathLike) -> None:
         """Write everything but the control variate to a netCDF file, which `vvcv.load` reads."""
@@ -75,7 +81,7 @@ class Estimate(Numbers):
             remarks=self.remarks(),
             alarms=self.alarms(),
             findings=self.check or (),
-            exact=exact,
+            exact=self._one_for_each(exact),
             promises=self.promises,
             asked=self.method != "auto",
             correlation=None
@@ -86,5 +92,23 @@ class Estimate(Numbers):
         )
         write_whole(Path(path), page)
 
+    def _one_for_each(self, exact: Any) -> Float[np.ndarray, " T"] | None:
+        """Exact answers in the order of the tasks, nan where there is none."""
+        if exact is None:
+            return None
+        names = list(self.names)
+        if isinstance(exact, Mapping):
+            unknown = [name for name in exact if name not in names]
+            require(not unknown, f"exact must go by the names of tasks, {names}, but has {unknown}.")
+            exact = [exact.get(name, np.nan) for name in names]
+        numbers = np.asarray(exact, dtype=float)
+        require(
+            numbers.ndim < 2 and numbers.size == len(names),
+            f"exact must hold one number for each of the tasks {names}, but has shape {numbers.shape}.",
+        )
+        return numbers.reshape(-1)
+
     def __str__(self) -> str:
         return "\n".join([table(self.names, self.columns(), self.remarks()), *self.alarms()])
+
+    __repr__ = __str__  # notebooks show it

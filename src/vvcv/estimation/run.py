@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from inspect import signature
 from typing import Any, Literal, get_args
@@ -15,7 +16,7 @@ from ..data import Prepared, Task, Tasks, as_tasks, require
 from ..data.tails import tail_of
 from ..kernels import Kernel, as_kernel
 from ..linear_system.model import Criterion
-from ..runtime.clock import limited, time_left
+from ..runtime.clock import limited, time_was_short
 from ..runtime.device import Device, placed
 from ..runtime.precision import float64, without_warnings
 from ..runtime.progress import progress_bar, ticking
@@ -109,13 +110,14 @@ def compare(
     _check_sizes(tasks)
     _check_wishes(methods, on_alarm, on_interrupt, refused, seconds)
     with limited(np.inf if seconds is None else seconds), placed(device):
-        ladder = _ladder(tasks, _options(kernel, criterion, order))
+        options = replace(_options(kernel, criterion, order), named=any(method != "auto" for method in methods))
+        ladder = _ladder(tasks, options)
         with interruptible(keep_best=on_interrupt == "best") as interruption:
             diagnosis = interruption.attend(ladder.diagnosis, Diagnosis) if check else Diagnosis()
             diagnosis.announce(tasks, on_alarm)
             climb = partial(_climb_all, ladder, methods, refused, progress)
             estimates = interruption.attend(climb, partial(_best_so_far, ladder, methods, time.perf_counter()))
-        return diagnosis.attached(estimates, stopped=interruption.stopped_early, late=time_left() <= 0)
+        return diagnosis.attached(estimates, stopped=interruption.stopped_early, late=time_was_short())
 
 
 def check_options(**options: Any) -> None:

@@ -11,7 +11,9 @@ from jaxtyping import Float
 
 from ..candidates.kernel import Options
 from ..candidates.rungs import FEWEST_POINTS
+from ..checks.mixing import Mixing, r_hat_of_parts
 from ..data import Task, Tasks
+from ..data.chains import SHORTEST
 from ..large.features import Stage
 from ..large.fits import LargeFit, LargeFits
 from ..large.rows import Rows
@@ -71,6 +73,19 @@ class Streamed:
     def samples(self) -> list[tuple[tuple[int, ...], Tasks]]:
         """Tasks on the same points, and some rows of them in memory."""
         return [(group, fits.sample) for group, fits in self._groups]
+
+    def mixing(self) -> Mixing | None:
+        """Whether chains have mixed: r_hat of the rows drawn, effective draws of all; None if there are none."""
+        r_hats, sizes = np.full((2, len(self.tasks)), np.nan)
+        for group, fits in self._groups:
+            if fits.rows.independent or fits.rows.chains[1] < SHORTEST:
+                continue
+            halves, sample = fits.look.halves(fits.rows), fits.sample
+            if len(halves) > 1:
+                points = max(r_hat_of_parts(column[halves]) for column in sample[0].points.T)
+                r_hats[list(group)] = [max(points, r_hat_of_parts(task.values[halves])) for task in sample]
+            sizes[list(group)] = np.minimum(fits.plain_size, fits.rows.count)
+        return None if np.isnan(sizes).all() else Mixing(r_hats, sizes)
 
     def first(self, count: int) -> list[Task]:
         """The first rows of every task whose rows are given as independent, one after the other."""

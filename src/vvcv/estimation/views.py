@@ -5,6 +5,7 @@ What follows a tail far out may follow it better where it is drawn in, or not; w
 
 from __future__ import annotations
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -39,12 +40,7 @@ class View(NamedTuple):
 
     def variate(self, fit: KernelFit | OneFunctionFit, member: int) -> Variate:
         """What a fit says of one of its tasks, as a function of points and scores in the user's coordinates."""
-
-        def variate(points: Float[np.ndarray, "k d"], scores: Float[np.ndarray, "k d"]) -> Float[np.ndarray, " k"]:
-            seen = (points, scores) if self.tail is None else self.tail.drawn_in(points, scores)
-            return fit.variate(*seen, member)
-
-        return variate
+        return partial(_variate, fit, self.tail, member)  # no closure: processes send results to each other
 
 
 def views_of(prepared: Prepared, options: Options, tail: Tail | None = None) -> list[View]:
@@ -53,3 +49,10 @@ def views_of(prepared: Prepared, options: Options, tail: Tail | None = None) -> 
     if tail is None:
         return as_they_are
     return [*as_they_are, View(KernelFits(with_tail_drawn_in(prepared, tail), options), tail)]
+
+
+def _variate(
+    fit: KernelFit | OneFunctionFit, tail: Tail | None, member: int, points: np.ndarray, scores: np.ndarray
+) -> Float[np.ndarray, " k"]:
+    seen = (points, scores) if tail is None else tail.drawn_in(points, scores)
+    return fit.variate(*seen, member)

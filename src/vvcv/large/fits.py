@@ -13,6 +13,7 @@ from ..candidates.fits import KernelFit
 from ..candidates.kernel import Options
 from ..candidates.polynomial import compared_with_richer, degrees_of_freedom
 from ..data import Prepared, Tasks
+from ..data.validation import visible
 from .batches import Batching
 from .features import Features, Stage, build_features
 from .inducing import Inducing, inducing_points, tuned_kernel
@@ -58,7 +59,10 @@ class LargeFits:
     @cached_property
     def look(self) -> Look:
         """What the first pass has seen."""
-        return look_at(self.rows, self._batching(len(self.rows.names)))
+        seen = look_at(self.rows, self._batching(len(self.rows.names)))
+        for name, largest in zip(self.rows.names, seen.moments.largest, strict=True):
+            visible(largest, f"values of task {name!r}")
+        return seen
 
     @cached_property
     def sample(self) -> Tasks:

@@ -6,7 +6,8 @@ depends on where one block ends and the next begins.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -108,7 +109,8 @@ class Rows:
         if self.chunks is not None:
             across, along = self.chunks if len(self.chunks) == 2 else ((1,), self.chunks[0])
         else:
-            step = min(_step(self.points), draws)
+            with _open("points"):
+                step = min(_step(self.points), draws)
             across = _pieces(chains, max(1, BLOCK // draws) if step == draws else 1)
             along = _pieces(draws, step)
         corners = [(c, d) for c in _slices(across) for d in _slices(along)]
@@ -117,10 +119,11 @@ class Rows:
     def read(self, place: Place) -> Block:
         """One block, each array read once."""
         seen: dict[int, np.ndarray] = {}
-        for array in self.arrays:
+        for array, what in zip(self.arrays, self._labels, strict=True):
             if id(array.source) not in seen:
                 index = (place.chains, place.draws) if len(array.leading) == 2 else place.draws
-                seen[id(array.source)] = np.asarray(array.source[index])
+                with _open(f"{what} in {self.where(place)}"):
+                    seen[id(array.source)] = np.asanyarray(array.source[index])
         return self.block(place, [seen[id(array.source)] for array in self.arrays])
 
     def first(self, count: int) -> list[Task]:
@@ -163,9 +166,9 @@ class Rows:
             chain = "" if self.independent else f" of chain {place.chains.start + int(first[0])}"
             require(
                 False,
-                f"{what} must be finite and below {LARGEST:g}, but in {self.where(place)} {int(bad.sum())} entries are "
-                f"not; the first is {array[bad][0]} at row {row}{chain}. Remove those rows (from points, scores and "
-                "values alike).",
+                f"{what} must be finite, not masked and below {LARGEST:g}, but in {self.where(place)} {int(bad.sum())} "
+                f"entries are not; the first is {array[bad][0]} at row {row}{chain}. Remove those rows (from points, "
+                "scores and values alike).",
             )
 
 
@@ -174,6 +177,18 @@ def _lazy(array: LazyArray | np.ndarray, task: Task) -> LazyArray:
         return array
     leading = task.chains or (task.size,)
     return LazyArray(array.reshape(*leading, *array.shape[1:]), leading, array.shape[1:])
+
+
+@contextmanager
+def _open(what: str) -> Iterator[None]:
+    """A block that reads from a file, which may be closed, gone or damaged: each library has its own words for that."""
+    try:
+        yield
+    except (OSError, ValueError, RuntimeError, LookupError) as error:
+        raise ValueError(
+            f"The rows are read while `estimate` runs, but {what} could not be: {error}. Keep the file open, and as it "
+            "is, until the answer is there."
+        ) from error
 
 
 def _step(points: LazyArray) -> int:

@@ -7,11 +7,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
+from threading import Event
 
 import numpy as np
 from scipy.linalg.lapack import dpotrf
 
 _DEADLINE: ContextVar[float] = ContextVar("deadline", default=np.inf)
+
+#: Set when work was found to be out of time, also in a part that must leave some to others.
+_MISSED: ContextVar[Event | None] = ContextVar("missed", default=None)
 
 #: Rows of the factorisation that tells how fast this machine is, and how often it is taken, together for a twentieth of
 #: a second. (By 512 rows 4000 would seem to take half as long again as they do.)
@@ -27,16 +31,34 @@ def limited(seconds: float) -> Iterator[None]:
     True
     """
     token = _DEADLINE.set(min(_DEADLINE.get(), time.monotonic() + seconds))
+    missed = _MISSED.set(_MISSED.get() or Event())
     try:
         yield
     finally:
         _DEADLINE.reset(token)
+        _MISSED.reset(missed)
 
 
 def time_left() -> float:
     """Seconds that are left; infinite where no limit was given."""
-    deadline = _DEADLINE.get()
-    return deadline if deadline == np.inf else deadline - time.monotonic()
+    deadline, missed = _DEADLINE.get(), _MISSED.get()
+    left = deadline if deadline == np.inf else deadline - time.monotonic()
+    if left <= 0 and missed is not None:
+        missed.set()
+    return left
+
+
+def time_was_short() -> bool:
+    """Whether anyone, in any part of this block, has found that no time was left.
+
+    >>> with limited(60.0):
+    ...     with limited(0.0):
+    ...         out_of_time = time_left() <= 0
+    ...     out_of_time, time_was_short()
+    (True, True)
+    """
+    missed = _MISSED.get()
+    return time_left() <= 0 or (missed is not None and missed.is_set())
 
 
 @cache

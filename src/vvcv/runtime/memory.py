@@ -7,6 +7,12 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from functools import cache
+from pathlib import Path, PurePosixPath
+
+import numpy as np
 
 from .device import device_for
 
@@ -50,8 +56,36 @@ def largest_system() -> int:
 
 
 def physical_memory() -> float:
-    """Bytes of memory of this machine; 8 GB where the system does not tell."""
+    """Bytes of memory of this machine, or of the container or job in it; 8 GB where the system does not tell."""
     try:
-        return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+        machine = float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
     except (AttributeError, ValueError, OSError):
-        return 8e9
+        machine = 8e9
+    return min(machine, granted_memory())
+
+
+@cache
+def granted_memory(root: str = "/") -> float:
+    """Bytes beyond which Linux ends this process's control group, or one that it lies in; infinite where none does.
+
+    >>> granted_memory("/no/such/folder")
+    inf
+    """
+    least = np.inf
+    for file in _limit_files(Path(root)):
+        with suppress(OSError, ValueError):  # there is none, or no limit: "max"
+            least = min(least, float(file.read_text()))
+    return least
+
+
+def _limit_files(root: Path) -> Iterator[Path]:
+    """Where limits of memory would stand, of version 2 and 1 of control groups, from the group up to the outermost."""
+    try:
+        lines = (root / "proc/self/cgroup").read_text().splitlines()
+    except OSError:
+        return
+    for _, kinds, group in (line.split(":", 2) for line in lines if line.count(":") >= 2):
+        folder, name = {"": ("", "memory.max"), "memory": ("memory", "memory.limit_in_bytes")}.get(kinds, ("", ""))
+        path = PurePosixPath(group)
+        for each in (path, *path.parents) if name else ():
+            yield root / "sys/fs/cgroup" / folder / str(each).lstrip("/") / name

@@ -119,7 +119,7 @@ def one_thread() -> AbstractContextManager:
     >>> with one_thread():
     ...     pass
     """
-    return _controller().limit(limits=1, user_api="blas")
+    return _BLAS.on_one_thread()
 
 
 def threads_for(rows: int) -> AbstractContextManager:
@@ -233,7 +233,46 @@ class _IdleCores:
 _IDLE = _IdleCores()
 
 
+class _Blas:
+    """The threads of BLAS, of which most libraries have one number for the whole process."""
+
+    def __init__(self) -> None:
+        self._lock, self._inside, self._before = threading.Lock(), 0, list[int]()
+
+    @contextmanager
+    def on_one_thread(self) -> Iterator[None]:
+        """A block with one; of several at once the first knows what the user has set, the last restores it."""
+        libraries = _libraries()
+        with self._heard():
+            own = [library.num_threads for library in libraries]
+            self._before = self._before if self._inside else own
+            self._inside += 1
+            for library in libraries:
+                library.set_num_threads(1)
+        try:
+            yield
+        finally:
+            with self._heard():
+                self._inside -= 1
+                for library, mine, before in zip(libraries, own, self._before, strict=True):
+                    if getattr(library, "threading_layer", None) == "openmp":  # a number for each thread
+                        library.set_num_threads(mine)
+                    elif not self._inside:
+                        library.set_num_threads(before)
+
+    @contextmanager
+    def _heard(self) -> Iterator[None]:
+        """A block in which this thread, and no other, says how many there are; afterwards anyone may."""
+        with self._lock:
+            take_control()
+            yield
+            take_control()
+
+
+_BLAS = _Blas()
+
+
 @cache
-def _controller() -> threadpoolctl.ThreadpoolController:
-    """What is known of the libraries loaded; looking for them takes milliseconds."""
-    return threadpoolctl.ThreadpoolController()
+def _libraries() -> list[Any]:
+    """The BLAS libraries that are loaded; looking for them takes milliseconds."""
+    return threadpoolctl.ThreadpoolController().select(user_api="blas").lib_controllers
