@@ -1,6 +1,6 @@
 """1. What is known: tasks, validation, standardisation, duplicates."""
 
-from .duplicates import Distinct, merge_duplicates
+from .duplicates import Distinct, merge_duplicates, point_numbers
 from .groups import in_separate_groups
 from .prepare import Prepared, rounded
 from .standardize import Coordinates, CoordinateSystem, can_whiten
@@ -19,6 +19,7 @@ __all__ = [
     "finite_array",
     "in_separate_groups",
     "merge_duplicates",
+    "point_numbers",
     "require",
     "rounded",
 ]

@@ -24,6 +24,9 @@ from .objective import Objective, Variance
 from .problem import Problem
 from .variates import Dual, Penalty
 
+#: Where less than this of a value is left unfitted, least squares goes through it whatever it is: no residual tells.
+UNSEEN = 1e-9
+
 
 @dataclass(frozen=True, eq=False)
 class LinearSolution:
@@ -166,16 +169,21 @@ def _primal(psi: np.ndarray, precision: np.ndarray, problem: Problem, lam: float
     leverage = np.sum(both * inverse.T, axis=1)
     weighted = residual @ (precision * residual if precision.ndim == 1 else precision @ residual)
     value = float(weighted + lam * np.sum(fitted[columns:] ** 2))
-    left_out = residual / np.maximum(1 - leverage, 1e-12)
+    own = 1 - leverage  # of a value that others say nothing of, none: no residual tells its error
+    left_out = np.where(own > UNSEEN, residual / np.maximum(own, UNSEEN), np.inf)
+
+    unknown = np.full(len(residual), np.inf)
 
     def without(blocks: Sequence[np.ndarray]) -> Iterable[np.ndarray]:
         for rows in blocks:
             part, back = both[rows], inverse[:, rows]
             if len(rows) > part.shape[1]:  # by the unknowns, of which there are fewer than rows
-                moved = np.linalg.lstsq(np.eye(part.shape[1]) - back @ part, back @ residual[rows], rcond=1e-12)[0]
-                yield residual[rows] + part @ moved
+                kept, target = np.eye(part.shape[1]) - back @ part, back @ residual[rows]
             else:
-                yield np.linalg.lstsq(np.eye(len(rows)) - part @ back, residual[rows], rcond=1e-12)[0]
+                kept, target = np.eye(len(rows)) - part @ back, residual[rows]
+            found, _, _, sizes = np.linalg.lstsq(kept, target, rcond=1e-12)
+            seen = sizes.min() > UNSEEN
+            yield (residual[rows] + part @ found if len(rows) > part.shape[1] else found) if seen else unknown[rows]
 
     return LinearSolution(
         fitted[columns:], fitted[:columns], value, lambda: Influence(inverse[:columns], left_out, without)
