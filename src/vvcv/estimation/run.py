@@ -13,14 +13,16 @@ import numpy as np
 from ..candidates.kernel import Options
 from ..data import Prepared, Task, Tasks, as_tasks, require
 from ..data.tails import tail_of
-from ..kernels import Kernel, as_kernel
+from ..kernels import Kernel, Side, as_kernel
 from ..linear_system.model import Criterion
 from ..runtime.clock import limited, time_left
 from ..runtime.device import Device, placed
 from ..runtime.precision import float64, without_warnings
 from ..runtime.progress import progress_bar, ticking
 from ..runtime.threads import threads_for
+from ..stein import SteinKernel
 from ..stein.automatic import check_order
+from ..stein.checks import check_kernel
 from ..tuning.interrupt import interruptible
 from ..tuning.starts import CANDIDATES, FAMILIES
 from .control_variate import ControlVariate
@@ -159,7 +161,11 @@ def _ladder(tasks: Tasks, options: Options) -> AnyLadder:
         return LargeLadder(tasks, options)
     prepared = Prepared.of(tasks)
     # A kernel of the user's own is a function of standardised coordinates, whatever their tails.
-    own = any(isinstance(family, Kernel) for family in options.families)
+    own = [family for family in options.families if isinstance(family, Kernel)]
+    for kernel in own:
+        system, rows = prepared.coordinates((0,), "scaled"), prepared.tasks[0]
+        side = Side(system.points(rows.points), system.scores(rows.scores), np.zeros(rows.size, int))
+        check_kernel(SteinKernel(kernel, options.order), side, 1)
     return Ladder(prepared, options, None if own else tail_of(prepared))
 
 
