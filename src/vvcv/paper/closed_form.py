@@ -18,6 +18,7 @@ import numpy as np
 from jaxtyping import Float, Int
 from scipy.linalg import LinAlgError, cholesky, solve
 
+from ..data import is_number
 from ..linear_system.model import solve_matrix
 from ..runtime.precision import float64
 from .objective import Objective, Variance
@@ -59,7 +60,7 @@ def joint_solution(
     b = problem.b if b is None else b
     precision = (objective or Variance()).precision(problem.chains)
     if penalty == "rkhs":
-        _check_regularization(regularization)
+        check_regularization(regularization)
         solution = _dual(space.dual(b), precision, problem, regularization)
     else:
         psi = np.asarray(space.expand(b))
@@ -84,7 +85,7 @@ def solution_given_means(
     N T unknowns in the paper's parametrisation, N in the reduced one, (K0 + lambda diag(m_t)) c = f - beta, which gives
     the same function.
     """
-    _check_regularization(regularization)
+    check_regularization(regularization)
     space = problem.space_with(penalty)
     b = problem.b if b is None else b
     dual = space.dual(b) if penalty == "rkhs" else _euclidean(np.asarray(space.expand(b)))
@@ -190,8 +191,12 @@ def _primal(psi: np.ndarray, precision: np.ndarray, problem: Problem, lam: float
     )
 
 
-def _check_regularization(lam: float) -> None:
-    if not (np.isfinite(lam) and lam > 0):
+def check_regularization(lam: float) -> None:
+    """Refuse a lambda that no kernel variate can have.
+
+    >>> check_regularization(1e-3)
+    """
+    if not (is_number(lam) and 0 < lam < np.inf):
         raise ValueError(
             f"The penalty lambda must be positive for a kernel variate, but is {lam!r}. Interpolation is the limit of "
             "a small one: take 1e-8 times the variance of the values."

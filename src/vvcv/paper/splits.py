@@ -76,6 +76,8 @@ def as_generator(seed: int | jax.Array) -> np.random.Generator:
 
     Rows are shuffled on the host: a sort and a generator inside the loop would only take time to compile.
     """
+    known = isinstance(seed, int | np.integer | jax.Array) and (isinstance(seed, jax.Array) or seed >= 0)
+    require(known, f"A seed is an integer of at least 0, or a JAX key, but is {seed!r}.")
     entropy = seed if isinstance(seed, int | np.integer) else np.asarray(jax.random.key_data(seed)).ravel()
     return np.random.default_rng(entropy)
 

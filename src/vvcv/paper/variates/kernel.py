@@ -13,6 +13,7 @@ from typing import Any, Literal
 import numpy as np
 from jaxtyping import Float
 
+from ...data import whole_number
 from ...kernels import Kernel, MatrixKernel, Side, as_kernel
 from ...linear_system.model import Model
 from ...stein import SteinKernel, SteinSum, gram
@@ -46,6 +47,7 @@ class KernelVariate(Variate):
     def __post_init__(self) -> None:
         if not isinstance(self.kernel, MatrixKernel | SteinKernel | SteinSum):
             object.__setattr__(self, "kernel", as_kernel(self.kernel))
+        object.__setattr__(self, "degree", whole_number(self.degree, 0, "The degree of a semi-exact variate"))
         if self.parametrization not in ("reduced", "paper"):
             raise ValueError(f'parametrization is "reduced" or "paper", but is {self.parametrization!r}.')
         if isinstance(self.scores, str) and self.scores != "shared":
