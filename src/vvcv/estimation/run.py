@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from ..candidates.kernel import Options
-from ..data import Prepared, Task, Tasks, as_tasks, require
+from ..data import Prepared, Task, Tasks, as_tasks, is_number, require
 from ..data.tails import tail_of
 from ..kernels import Kernel, Side, as_kernel
 from ..linear_system.model import Criterion
@@ -108,6 +108,7 @@ def compare(
     ['mc', 'zv']
     """
     tasks = as_tasks(tasks, lazy=True)
+    methods = (methods,) if isinstance(methods, str) else tuple(methods)  # a generator is gone through more than once
     _check_sizes(tasks)
     _check_wishes(methods, on_alarm, on_interrupt, refused, seconds)
     with limited(np.inf if seconds is None else seconds), placed(device):
@@ -153,7 +154,9 @@ def _check_wishes(
     require(on_alarm in get_args(OnAlarm), f"on_alarm must be one of {list(get_args(OnAlarm))}, but is {on_alarm!r}.")
     require(on_interrupt in ("raise", "best"), f"on_interrupt must be 'raise' or 'best', but is {on_interrupt!r}.")
     require(refused in ("raise", "skip"), f"refused must be 'raise' or 'skip', but is {refused!r}.")
-    require(seconds is None or seconds > 0, f"seconds must be a positive time, but is {seconds!r}.")
+    require(
+        seconds is None or (is_number(seconds) and seconds > 0), f"seconds must be a positive time, but is {seconds!r}."
+    )
 
 
 def _ladder(tasks: Tasks, options: Options) -> AnyLadder:
