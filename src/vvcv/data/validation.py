@@ -54,7 +54,8 @@ def whole_number(value: Any, least: int, what: str) -> int:
     (3, 4)
     """
     fine = is_number(value) and np.isfinite(float(value)) and int(value) == value and value >= least
-    require(fine, f"{what} must be an integer of at least {least}, but is {value!r}.")
+    kind = "a positive integer" if least == 1 else f"an integer of at least {least}"
+    require(fine, f"{what} must be {kind}, but is {value!r}.")
     return int(value)
 
 
