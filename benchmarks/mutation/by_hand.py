@@ -31,7 +31,7 @@ MISTAKES = (
     Mistake("Algorithm 1 never has one Adam state", PAPER + "descent.py", "_rules",
             "shared_state=learn_b and settings.shared_state", "shared_state=False"),
     Mistake("error bars of a descent without its jackknife", PAPER + "error_bars.py", "descent_covariance",
-            "return jackknife + np.diag(np.maximum(own - np.diag(jackknife), 0.0))", "return np.diag(own)"),
+            "np.fill_diagonal(jackknife, np.maximum(np.diag(own), np.diag(jackknife)))", "jackknife = own"),
     Mistake("published settings without decay", PAPER + "stochastic.py", "BlockCoordinateDescent.as_published",
             '"decay": 0.99', '"decay": 1.0'),
     Mistake("published settings with two Adam states", PAPER + "stochastic.py", "BlockCoordinateDescent.as_published",

@@ -147,3 +147,12 @@ def test_beyond_a_modest_number_of_rows_kernels_have_their_own_polynomials(monke
         monkeypatch.setattr(ladder, "candidates", lambda rung, asked=asked: asked.append(rung) or [[]] * len(given))
         ladder.automatic()
         assert asked == rungs
+
+
+def test_methods_may_come_from_anywhere():
+    x = np.random.default_rng(0).normal(size=(30, 1))
+    task = vvcv.Task(x, -x, x[:, 0] ** 2)
+    assert list(vvcv.compare(task, "zv")) == ["zv"]
+    assert list(vvcv.compare(task, (method for method in ("mc", "zv")))) == ["mc", "zv"]
+    with pytest.raises(ValueError, match="seconds must be a positive time"):
+        vvcv.compare(task, ["mc"], seconds="3")

@@ -77,7 +77,31 @@ def test_data_that_a_sampler_has_compiled_in_single_precision_do_no_harm():
         compiled(np.ones(2, dtype=np.float32))
         draws = RNG.normal(size=(40, 2))
         posterior = vvcv.from_logdensity(density, draws)
-    np.testing.assert_allclose(posterior.unconstrained_scores[0], -(draws - data) / data, atol=1e-5)
+    np.testing.assert_allclose(posterior.unconstrained_scores[0], -(draws - data) / data, rtol=1e-12)
+
+
+@pytest.mark.parametrize("compiled_before", [True, False])
+def test_a_compiled_density_is_differentiated_in_double_and_still_serves_its_sampler(compiled_before):
+    data = 1e3 + RNG.normal(size=100)
+    density = jax.jit(lambda z: -jnp.sum((z[0] - data) ** 2) / 2)
+    draws = data.mean() + RNG.normal(size=(40, 1)) / 10
+    with jax.enable_x64(False):
+        if compiled_before:
+            density(np.ones(1, dtype=np.float32))
+        posterior = vvcv.from_logdensity(density, draws)
+        gradient = jax.jit(jax.grad(density))(np.zeros(1, dtype=np.float32))
+    np.testing.assert_allclose(posterior.unconstrained_scores[0], -100 * (draws - data.mean()), atol=1e-9)
+    np.testing.assert_allclose(gradient, [data.sum()], rtol=1e-5)
+
+
+def test_single_precision_that_cannot_be_helped_is_said():
+    data = RNG.normal(size=100)
+    density = jax.jit(lambda z: -jnp.sum((z[0] - data) ** 2) / 2)
+    with jax.enable_x64(False):
+        held = jax.make_jaxpr(density)(np.zeros(1, dtype=np.float32))
+        with pytest.warns(UserWarning, match="single precision"):
+            vvcv.from_logdensity(density, RNG.normal(size=(40, 1)))
+    assert held is not None
 
 
 def test_a_density_of_many_draws_at_once_is_refused():

@@ -114,6 +114,20 @@ def test_chains_that_have_not_mixed_raise_the_alarm_that_they_raise_in_memory(sm
     assert moving.poor == [] and (moving.r_hat < 1.1).all() and (moving.ess < 1200).all()
 
 
+def test_chains_on_disk_that_have_not_mixed_raise_the_alarm(small_machine, monkeypatch):
+    monkeypatch.setattr("vvcv.large.look.PILOT_ROWS", 2000)
+    z = np.random.default_rng(0).normal(size=(4, 3000, 2))
+    stuck = z + 3.0 * np.array([1, 0, 0, 0])[:, None, None] * np.array([0, 1])
+    for draws, mixed in ((z, True), (stuck, False)):
+        found, kept = (
+            vvcv.estimate(vvcv.Tasks.shared(array, -array, array), "zv", on_alarm="ignore").mixing
+            for array in (da.from_array(draws, chunks=(1, 700, 2)), draws)
+        )
+        assert (found.poor == []) is mixed and (kept.poor == []) is mixed
+        np.testing.assert_allclose(found.r_hat, kept.r_hat, rtol=0.05)
+    assert found.ess[0] > 1000 > 20 > found.ess[1]
+
+
 def test_chains_too_short_for_halves_are_judged_by_their_effective_draws(small_machine, sample):
     tasks = vvcv.Tasks.shared(*(da.from_array(array.reshape(600, 4, -1), chunks=(100, 4, -1)) for array in sample))
     found = vvcv.estimate(tasks, "mc").mixing

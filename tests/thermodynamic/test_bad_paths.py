@@ -28,6 +28,7 @@ from vvcv.thermodynamic.samples import PathSamples, fields_of
         ("scores_prior", lambda a: a[:, :, [0, 0]], "shape of the points"),
         ("scores_likelihood", lambda a: None, "missing"),
         ("log_likelihoods", lambda a: 3.0, "first axis is the temperatures"),
+        ("log_likelihoods", lambda a: dict(enumerate(a)), "is a mapping"),
         ("log_likelihoods", lambda a: np.where(a == a[0, 0], -np.inf, a), "1 of the sample at t = 0 .* Do not remove"),
     ],
 )

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import jax
 import numpy as np
+import pandas as pd
 import pytest
 from gaussian_model import gaussian_path
 
@@ -63,6 +64,16 @@ def test_lists_long_columns_mappings_and_any_order_of_temperatures_give_the_same
     long |= {"log_likelihoods": path.log_likelihoods.ravel(), "points": path.points.reshape(-1, 1)}
     long |= {name: getattr(path, name).reshape(-1, 1) for name in names}
     assert again(long) == expected
+
+
+def test_a_table_has_a_row_for_each_temperature(path):
+    given = {name: getattr(path, name) for name in ("log_likelihoods", "temperatures", "points")}
+    given |= {name: getattr(path, name) for name in ("scores_likelihood", "scores_prior")}
+    whole = PathSamples.of(**given)
+    tables = {name: pd.DataFrame(a[:, :, 0] if a.ndim == 3 else a) for name, a in given.items() if a.ndim > 1}
+    found = PathSamples.of(**(given | tables))
+    for mine, theirs in zip(found.log_likelihoods, whole.log_likelihoods, strict=True):
+        np.testing.assert_array_equal(mine, theirs)
 
 
 def test_samples_may_have_different_sizes_and_repeated_draws(path):

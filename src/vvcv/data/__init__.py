@@ -1,11 +1,11 @@
 """1. What is known: tasks, validation, standardisation, duplicates."""
 
-from .duplicates import Distinct, merge_duplicates
+from .duplicates import Distinct, merge_duplicates, point_numbers
 from .groups import in_separate_groups
 from .prepare import Prepared, rounded
 from .standardize import Coordinates, CoordinateSystem, can_whiten
 from .task import Task, Tasks, as_tasks
-from .validation import finite_array, require
+from .validation import finite_array, is_number, one_of, require, whole_number
 
 __all__ = [
     "CoordinateSystem",
@@ -18,7 +18,11 @@ __all__ = [
     "can_whiten",
     "finite_array",
     "in_separate_groups",
+    "is_number",
     "merge_duplicates",
+    "one_of",
+    "point_numbers",
     "require",
     "rounded",
+    "whole_number",
 ]

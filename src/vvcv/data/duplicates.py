@@ -43,6 +43,15 @@ def merge_duplicates(points: np.ndarray, scores: np.ndarray, values: np.ndarray,
     return Distinct(distinct, scores[first], values[first], counts.astype(float), inverse).carrying(values)
 
 
+def point_numbers(points: Float[np.ndarray, "N d"]) -> Int[np.ndarray, " N"]:
+    """The number of each row's point: rows of whatever tasks at one point have one number.
+
+    >>> point_numbers(np.array([[1.0], [0.0], [1.0]]))
+    array([1, 0, 1])
+    """
+    return np.unique(points, axis=0, return_inverse=True)[1].reshape(-1)
+
+
 def _check_scores(scores: np.ndarray, first: np.ndarray, inverse: np.ndarray, name: str) -> None:
     scale = np.abs(scores).max(axis=0) + np.finfo(float).tiny
     differ = np.abs(scores - scores[first][inverse]) > 1e-6 * scale

@@ -62,6 +62,38 @@ def require(condition: bool, message: str) -> None:
         raise ValueError(message)
 
 
+def whole_number(value: Any, least: int, what: str) -> int:
+    """Return `value` as an int of at least `least`, or raise a ValueError that says what it must be.
+
+    >>> whole_number(np.array(3), 1, "The degree"), whole_number(4.0, 1, "The degree")
+    (3, 4)
+    """
+    fine = is_number(value) and np.isfinite(float(value)) and int(value) == value and value >= least
+    kind = "a positive integer" if least == 1 else f"an integer of at least {least}"
+    require(fine, f"{what} must be {kind}, but is {value!r}.")
+    return int(value)
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value is one real number, in whatever type holds one.
+
+    >>> is_number(np.array(0.1)), is_number("0.1"), is_number([0.1])
+    (True, False, False)
+    """
+    return np.ndim(value) == 0 and getattr(np.asarray(value), "dtype", np.dtype(object)).kind in "fiu"
+
+
+def one_of(value: Any, allowed: Any, what: str) -> None:
+    """Raise a ValueError unless `value` is one of the names allowed.
+
+    >>> one_of("rkhs", ("rkhs", "euclidean"), "The penalty")
+    """
+    require(
+        any(value is name or value == name for name in allowed),
+        f"{what} must be one of {list(allowed)}, but is {value!r}.",
+    )
+
+
 def _plain_array(value: Any, what: str) -> np.ndarray:
     if isinstance(value, np.ma.MaskedArray):
         mask = np.ma.getmaskarray(value)

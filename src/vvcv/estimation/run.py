@@ -12,16 +12,18 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from ..candidates.kernel import Options
-from ..data import Prepared, Task, Tasks, as_tasks, require
+from ..data import Prepared, Task, Tasks, as_tasks, is_number, require
 from ..data.tails import tail_of
-from ..kernels import Kernel, as_kernel
+from ..kernels import Kernel, Side, as_kernel
 from ..linear_system.model import Criterion
 from ..runtime.clock import limited, time_was_short
 from ..runtime.device import Device, placed
 from ..runtime.precision import float64, without_warnings
 from ..runtime.progress import progress_bar, ticking
 from ..runtime.threads import threads_for
+from ..stein import SteinKernel
 from ..stein.automatic import check_order
+from ..stein.checks import check_derivatives
 from ..tuning.interrupt import interruptible
 from ..tuning.starts import CANDIDATES, FAMILIES
 from .control_variate import ControlVariate
@@ -107,6 +109,7 @@ def compare(
     ['mc', 'zv']
     """
     tasks = as_tasks(tasks, lazy=True)
+    methods = (methods,) if isinstance(methods, str) else tuple(methods)  # a generator is gone through more than once
     _check_sizes(tasks)
     _check_wishes(methods, on_alarm, on_interrupt, refused, seconds)
     with limited(np.inf if seconds is None else seconds), placed(device):
@@ -153,7 +156,9 @@ def _check_wishes(
     require(on_alarm in get_args(OnAlarm), f"on_alarm must be one of {list(get_args(OnAlarm))}, but is {on_alarm!r}.")
     require(on_interrupt in ("raise", "best"), f"on_interrupt must be 'raise' or 'best', but is {on_interrupt!r}.")
     require(refused in ("raise", "skip"), f"refused must be 'raise' or 'skip', but is {refused!r}.")
-    require(seconds is None or seconds > 0, f"seconds must be a positive time, but is {seconds!r}.")
+    require(
+        seconds is None or (is_number(seconds) and seconds > 0), f"seconds must be a positive time, but is {seconds!r}."
+    )
 
 
 def _ladder(tasks: Tasks, options: Options) -> AnyLadder:
@@ -161,7 +166,11 @@ def _ladder(tasks: Tasks, options: Options) -> AnyLadder:
         return LargeLadder(tasks, options)
     prepared = Prepared.of(tasks)
     # A kernel of the user's own is a function of standardised coordinates, whatever their tails.
-    own = any(isinstance(family, Kernel) for family in options.families)
+    own = [family for family in options.families if isinstance(family, Kernel)]
+    for kernel in own:
+        system, rows = prepared.coordinates((0,), "scaled"), prepared.tasks[0]
+        side = Side(system.points(rows.points), system.scores(rows.scores), np.zeros(rows.size, int))
+        check_derivatives(SteinKernel(kernel, options.order), side)
     return Ladder(prepared, options, None if own else tail_of(prepared))
 
 

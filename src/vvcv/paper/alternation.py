@@ -16,8 +16,9 @@ import numpy as np
 from jaxtyping import Float
 from scipy.linalg import cho_factor, cho_solve
 
+from ..data import whole_number
 from ..runtime.precision import float64
-from .closed_form import joint_solution
+from .closed_form import check_regularization, joint_solution
 from .error_bars import exact_covariance
 from .problem import Problem
 from .result import Fit, Path
@@ -55,6 +56,10 @@ class Alternation(Selection):
     accelerate: bool = True
     tolerance: float = 1e-13
     sweeps: int = 10_000
+
+    def __post_init__(self) -> None:
+        check_regularization(self.regularization)
+        object.__setattr__(self, "sweeps", whole_number(self.sweeps, 1, "The number of sweeps"))
 
     def select(self, problem: Problem, seed: Seed = 0) -> Fit:
         """Sweeps until they come to rest; nothing is random."""

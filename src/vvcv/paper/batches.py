@@ -38,6 +38,8 @@ def make_batches(sizes: tuple[int, ...], batch_size: int | Sequence[int] | None)
     """
     if batch_size is None:
         batch_size = sum(sizes)
+    if isinstance(batch_size, np.ndarray) and batch_size.ndim == 0:
+        batch_size = batch_size[()]
     if isinstance(batch_size, Sequence | np.ndarray):
         return _per_task(sizes, tuple(batch_size))
     return _in_proportion(sizes, batch_size)

@@ -18,11 +18,15 @@ import numpy as np
 from jaxtyping import Float, Int
 from scipy.linalg import LinAlgError, cholesky, solve
 
+from ..data import is_number
 from ..linear_system.model import solve_matrix
 from ..runtime.precision import float64
 from .objective import Objective, Variance
 from .problem import Problem
 from .variates import Dual, Penalty
+
+#: Where less than this of a value is left unfitted, least squares goes through it whatever it is: no residual tells.
+UNSEEN = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +60,7 @@ def joint_solution(
     b = problem.b if b is None else b
     precision = (objective or Variance()).precision(problem.chains)
     if penalty == "rkhs":
-        _check_regularization(regularization)
+        check_regularization(regularization)
         solution = _dual(space.dual(b), precision, problem, regularization)
     else:
         psi = np.asarray(space.expand(b))
@@ -81,7 +85,7 @@ def solution_given_means(
     N T unknowns in the paper's parametrisation, N in the reduced one, (K0 + lambda diag(m_t)) c = f - beta, which gives
     the same function.
     """
-    _check_regularization(regularization)
+    check_regularization(regularization)
     space = problem.space_with(penalty)
     b = problem.b if b is None else b
     dual = space.dual(b) if penalty == "rkhs" else _euclidean(np.asarray(space.expand(b)))
@@ -166,24 +170,33 @@ def _primal(psi: np.ndarray, precision: np.ndarray, problem: Problem, lam: float
     leverage = np.sum(both * inverse.T, axis=1)
     weighted = residual @ (precision * residual if precision.ndim == 1 else precision @ residual)
     value = float(weighted + lam * np.sum(fitted[columns:] ** 2))
-    left_out = residual / np.maximum(1 - leverage, 1e-12)
+    own = 1 - leverage  # of a value that others say nothing of, none: no residual tells its error
+    left_out = np.where(own > UNSEEN, residual / np.maximum(own, UNSEEN), np.inf)
+
+    unknown = np.full(len(residual), np.inf)
 
     def without(blocks: Sequence[np.ndarray]) -> Iterable[np.ndarray]:
         for rows in blocks:
             part, back = both[rows], inverse[:, rows]
             if len(rows) > part.shape[1]:  # by the unknowns, of which there are fewer than rows
-                moved = np.linalg.lstsq(np.eye(part.shape[1]) - back @ part, back @ residual[rows], rcond=1e-12)[0]
-                yield residual[rows] + part @ moved
+                kept, target = np.eye(part.shape[1]) - back @ part, back @ residual[rows]
             else:
-                yield np.linalg.lstsq(np.eye(len(rows)) - part @ back, residual[rows], rcond=1e-12)[0]
+                kept, target = np.eye(len(rows)) - part @ back, residual[rows]
+            found, _, _, sizes = np.linalg.lstsq(kept, target, rcond=1e-12)
+            seen = sizes.min() > UNSEEN
+            yield (residual[rows] + part @ found if len(rows) > part.shape[1] else found) if seen else unknown[rows]
 
     return LinearSolution(
         fitted[columns:], fitted[:columns], value, lambda: Influence(inverse[:columns], left_out, without)
     )
 
 
-def _check_regularization(lam: float) -> None:
-    if not (np.isfinite(lam) and lam > 0):
+def check_regularization(lam: float) -> None:
+    """Refuse a lambda that no kernel variate can have.
+
+    >>> check_regularization(1e-3)
+    """
+    if not (is_number(lam) and 0 < lam < np.inf):
         raise ValueError(
             f"The penalty lambda must be positive for a kernel variate, but is {lam!r}. Interpolation is the limit of "
             "a small one: take 1e-8 times the variance of the values."

@@ -17,8 +17,9 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float
 
+from ..data import whole_number
 from ..runtime.precision import float64
-from .closed_form import joint_solution
+from .closed_form import check_regularization, joint_solution
 from .error_bars import exact_covariance
 from .problem import Problem
 from .result import Fit, Path
@@ -49,6 +50,8 @@ class ConvexSequence(Selection):
     steps: int = 500
 
     def __post_init__(self) -> None:
+        check_regularization(self.regularization)
+        object.__setattr__(self, "steps", whole_number(self.steps, 1, "The number of steps"))
         if not (0 < self.shrink < 1 and 0 < self.smallest <= self.delta):
             raise ValueError(
                 "A decreasing sequence needs 0 < shrink < 1 and 0 < smallest <= delta, but found "

@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Float
 from scipy.spatial.distance import pdist
 
-from ..data import Tasks, as_tasks
+from ..data import Tasks, as_tasks, finite_array
 from .fitting import fit_replications
 from .objective import Objective, Variance
 from .selection import Selection
@@ -65,7 +65,8 @@ def median_heuristic(points: Float[np.ndarray, "n d"], seed: int = 0) -> float:
     >>> median_heuristic(np.array([[0.0], [1.0], [3.0]]))
     2.0
     """
-    points = np.asarray(points, dtype=float)
+    points = finite_array(points, "points")
+    points = points[:, None] if points.ndim == 1 else points
     if len(points) > MEDIAN_POINTS:
         points = points[np.random.default_rng(seed).choice(len(points), MEDIAN_POINTS, replace=False)]
     distances = pdist(points)

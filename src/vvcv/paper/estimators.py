@@ -19,11 +19,12 @@ from jaxtyping import Float
 
 from ..data import Tasks
 from ..data.chains import effective_size
-from .error_bars import average_variance
+from .error_bars import average_variance, averages_covariance, cautious_variance
 from .result import Fit
 from .splits import folds, hold_out
 
 FitPart = Callable[[Tasks], Fit]
+VarianceOfAverage = Callable[[np.ndarray, tuple[int, int] | None], float]
 
 #: Effective draws from which on the part that is averaged speaks for itself (benchmarks/chains_fit.py).
 ENOUGH = 30.0
@@ -67,7 +68,7 @@ class Split(Estimator):
         """Fit on one part, average over the other."""
         chosen, rest = hold_out(tasks, 1 - self.fraction, self.seed)
         result = fit_part(chosen)
-        return _averaged(result, result.remainder(rest), rest, ENOUGH)
+        return _averaged(result, result.remainder(rest), rest, average_variance, ENOUGH)
 
 
 @dataclass(frozen=True)
@@ -91,11 +92,13 @@ class CrossFit(Estimator):
             parts = np.split(result.remainder(fold), np.cumsum(fold.sizes)[:-1])
             for remainder, part, inside in zip(remainders, parts, rows, strict=True):
                 remainder[inside] = part
-        # All folds share the errors of the coefficients, however many draws there are.
-        return _averaged(fit_part(tasks), np.concatenate(remainders), tasks, np.inf)
+        # All folds share the errors of the coefficients, however many draws there are: no row is quite a fresh one.
+        return _averaged(fit_part(tasks), np.concatenate(remainders), tasks, cautious_variance, np.inf)
 
 
-def _averaged(result: Fit, remainder: Float[np.ndarray, " n"], tasks: Tasks, enough: float) -> Fit:
+def _averaged(
+    result: Fit, remainder: Float[np.ndarray, " n"], tasks: Tasks, of_average: VarianceOfAverage, enough: float
+) -> Fit:
     """Averages of the remainder and their standard errors, task by task.
 
     Along a chain with fewer than `enough` effective draws, no error is smaller than that of the fit itself: the
@@ -107,6 +110,10 @@ def _averaged(result: Fit, remainder: Float[np.ndarray, " n"], tasks: Tasks, eno
     def variance(t: int) -> float:
         part, chains = parts[t], tasks[t].chains
         few = chains is not None and effective_size(part, chains) < enough
-        return max(average_variance(part, chains), float(result.covariance[t, t]) if few else 0.0)
+        of_fit = float(result.covariance[t, t]) if few else 0.0
+        return max(of_average(part, chains), of_fit if np.isfinite(of_fit) else 0.0)
 
-    return replace(result, mean=mean, spread=lambda: np.diag([variance(t) for t in range(len(tasks))]))
+    def spread() -> Float[np.ndarray, "T T"]:
+        return averages_covariance(remainder, tasks, np.array([variance(t) for t in range(len(tasks))]))
+
+    return replace(result, mean=mean, spread=spread)

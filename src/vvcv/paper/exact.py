@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
+from ..data import one_of
 from ..linear_system.design import Design
 from ..linear_system.model import solve
 from .closed_form import joint_solution, solution_given_means
 from .error_bars import exact_covariance
-from .objective import Objective, Variance
+from .objective import Objective, Variance, check_penalty
 from .problem import Problem
 from .result import Fit
 from .selection import Seed, Selection
@@ -36,6 +37,10 @@ class Exact(Selection):
     penalty: Penalty | None = None
     objective: Objective = field(default_factory=Variance)
     beta: Any = None
+
+    def __post_init__(self) -> None:
+        check_penalty(self.regularization)
+        one_of(self.penalty, (None, *get_args(Penalty)), "The penalty")
 
     def select(self, problem: Problem, seed: Seed = 0) -> Fit:
         """The joint minimiser over theta and beta, or that over theta; nothing is random."""

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..data import Tasks, as_tasks
+from ..data import Tasks, as_tasks, require
 from ..data.standardize import CoordinateSystem
+from ..kernels import Kernel, MatrixKernel
 from ..linear_system.model import Model
 from ..runtime.device import Device, placed
 from .estimators import Estimator, Intercept
@@ -19,7 +20,7 @@ from .problem import Problem
 from .restricted_likelihood import RestrictedLikelihood
 from .result import Fit
 from .selection import Seed, Selection
-from .variates import ModelVariate, Rung, Variate
+from .variates import KernelVariate, ModelVariate, Rung, Variate
 
 
 def fit(
@@ -47,6 +48,10 @@ def fit(
     array([1.])
     """
     whole = as_tasks(tasks)
+    require(
+        estimator is None or isinstance(estimator, Estimator),
+        f"An estimator is None, Intercept(), Split(...) or CrossFit(...), but got {_kind(estimator)}.",
+    )
     chosen, way = _understood(variate, selection)
 
     def fit_part(part: Tasks) -> Fit:
@@ -75,7 +80,7 @@ def fit_replications(
     """
     variates = list(variate) if isinstance(variate, list | tuple) else [variate] * len(data_sets)
     pairs = [_understood(each, selection) for each in variates]
-    problems = [Problem(tasks, each, coordinates) for tasks, (each, _) in zip(data_sets, pairs, strict=True)]
+    problems = [Problem(as_tasks(tasks), each, coordinates) for tasks, (each, _) in zip(data_sets, pairs, strict=True)]
     return pairs[0][1].select_all(problems, range(len(problems)) if seeds is None else seeds) if pairs else []
 
 
@@ -86,10 +91,30 @@ def _understood(variate: Any, selection: Selection | None) -> tuple[Variate, Sel
         variate, default = Rung(variate), RestrictedLikelihood()
     if isinstance(variate, Model):
         variate, default = ModelVariate(variate), ModelSolution()
+    if isinstance(variate, Kernel | MatrixKernel):
+        variate = KernelVariate(variate)
     selection = default if selection is None else selection
+    require(
+        isinstance(variate, Variate),
+        "A variate is one of KernelVariate(kernel), PolynomialVariate(degree), BasisVariate(function), "
+        f"NeuralVariate(network), a Model or the name of a rung, but got {_kind(variate)}.",
+    )
     if not isinstance(selection, Selection):
         raise ValueError(
             "A selection is one of Exact, Alternation, ConvexSequence, StochasticOptimisation, BlockCoordinateDescent "
-            f"or RestrictedLikelihood, not a {type(selection).__name__}."
+            f"or RestrictedLikelihood, with its settings, but got {_kind(selection)}."
         )
     return variate, selection
+
+
+def _kind(given: Any) -> str:
+    """What was given, in words: a class that was not called says so.
+
+    >>> _kind(Exact), _kind(3)
+    ('the class Exact: call it, Exact(...)', 'a int')
+    """
+    return (
+        f"the class {given.__name__}: call it, {given.__name__}(...)"
+        if isinstance(given, type)
+        else (f"a {type(given).__name__}")
+    )

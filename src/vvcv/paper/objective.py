@@ -20,6 +20,7 @@ import numpy as np
 from jaxtyping import Float, Int
 from scipy.linalg import block_diag, toeplitz
 
+from ..data import is_number
 from ..runtime.precision import float64
 from .variates.space import AnyArray
 
@@ -78,6 +79,15 @@ def asymptotic_variance(
     covariances = jnp.sum(jnp.fft.irfft(jnp.abs(spectrum) ** 2, 2 * draws, axis=1), axis=0)[:draws] / (chains * draws)
     weights = jnp.asarray(lag_weights(draws, window, bandwidth), residuals.dtype)
     return mean**2 + covariances[0] + 2 * jnp.sum(weights[1:] * covariances[1:])
+
+
+def check_penalty(regularization: Any) -> None:
+    """Refuse a lambda that is none; kernels ask for a positive one besides.
+
+    >>> check_penalty(1e-3)
+    """
+    if not (is_number(regularization) and 0 <= regularization < inf):
+        raise ValueError(f"The penalty lambda must be finite and not negative, but is {regularization!r}.")
 
 
 def lag_weights(draws: int, window: Window = "bartlett", bandwidth: int | None = None) -> Float[np.ndarray, " draw"]:

@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, get_args
 
 import equinox as eqx
 import numpy as np
 from jaxtyping import Bool, Float
 
-from ..data import Coordinates, Tasks, as_tasks, require
+from ..data import Coordinates, Tasks, as_tasks, one_of, require
 from ..data.standardize import CoordinateSystem
 from ..kernels import Coregionalization, Side
 from ..linear_system.design import orthonormal_features
@@ -42,6 +42,9 @@ class Problem:
     tasks: Tasks
     variate: Variate
     coordinates: CoordinateSystem | None = None
+
+    def __post_init__(self) -> None:
+        one_of(self.coordinates, (None, *get_args(CoordinateSystem)), "The coordinates")
 
     @classmethod
     def build(cls, tasks: Any, variate: Variate, coordinates: CoordinateSystem | None = None) -> Problem:

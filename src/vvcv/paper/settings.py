@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 import numpy as np
 from jaxtyping import Float
 
-from .objective import Objective, Variance
+from ..data import is_number, one_of, whole_number
+from .objective import Objective, Variance, check_penalty
+from .variates.space import Penalty
 
 if TYPE_CHECKING:
     from optax import GradientTransformation
@@ -28,7 +30,7 @@ class DescentSettings:
     learning_rate: Rate = 1e-2
     decay: float = 1.0
     regularization: float = 1e-5
-    penalty: Literal["euclidean", "rkhs"] = "euclidean"
+    penalty: Penalty = "euclidean"
     objective: Objective = Variance()
     optimizer: GradientTransformation | None = None
     held_out: float = 0.0
@@ -67,12 +69,12 @@ class DescentSettings:
 
 
 def _check(settings: DescentSettings) -> None:
-    if int(settings.epochs) != settings.epochs or settings.epochs < 0:
-        raise ValueError(f"The number of epochs must be an integer of at least 0, but is {settings.epochs!r}.")
-    if not callable(settings.learning_rate) and not (0 < settings.learning_rate < np.inf):
+    object.__setattr__(settings, "epochs", whole_number(settings.epochs, 0, "The number of epochs"))
+    one_of(settings.penalty, get_args(Penalty), "The penalty")
+    rate = settings.learning_rate
+    if not callable(rate) and not (is_number(rate) and 0 < rate < np.inf):
         raise ValueError(f"The learning rate must be positive and finite, but is {settings.learning_rate!r}.")
-    if not 0 <= settings.held_out < 1:
+    if not (is_number(settings.held_out) and 0 <= settings.held_out < 1):
         raise ValueError(f"held_out is a fraction of the data, from 0 to below 1, but is {settings.held_out!r}.")
-    if not (np.isfinite(settings.regularization) and settings.regularization >= 0):
-        raise ValueError(f"The penalty lambda must be finite and not negative, but is {settings.regularization!r}.")
+    check_penalty(settings.regularization)
     settings.objective.check_batches(settings.batch_size)

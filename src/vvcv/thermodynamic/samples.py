@@ -95,8 +95,13 @@ def fields_of(output: Any, temperatures: Any = None) -> dict[str, Any]:
 
 
 def _by_temperature(value: Any, name: str) -> list[Any]:
-    try:
-        return list(value)
+    require(
+        not isinstance(value, Mapping),
+        f"{name} must be an array whose first axis is the temperatures, or a list with one array for each, but is a "
+        "mapping, whose order need not be theirs. Pass [samples[t] for t in temperatures].",
+    )
+    try:  # a table would go through its columns, not its rows
+        return list(np.asarray(value) if hasattr(value, "columns") else value)
     except TypeError:
         raise ValueError(
             f"{name} must be an array whose first axis is the temperatures, or a list with one array for each, but is "

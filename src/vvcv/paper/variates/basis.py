@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from jaxtyping import Float
 
+from ...data import one_of, whole_number
 from ...kernels import Side
 from ...stein import polynomial_features
 from ...stein.automatic import check_order
@@ -53,9 +54,9 @@ class PolynomialVariate(_FeatureVariate):
     coefficients: Coefficients = "task"
 
     def __post_init__(self) -> None:
-        if int(self.degree) != self.degree or self.degree < 1:
-            raise ValueError(f"The degree of a polynomial must be a positive integer, but is {self.degree!r}.")
+        object.__setattr__(self, "degree", whole_number(self.degree, 1, "The degree of a polynomial"))
         check_order(self.order)
+        one_of(self.coefficients, get_args(Coefficients), "The coefficients")
 
     def images(self, rows: Side) -> Float[np.ndarray, "n q"]:
         images = polynomial_features if self.order == 2 else polynomial_field_features
@@ -76,6 +77,9 @@ class BasisVariate(_FeatureVariate):
     order: int = 2
     coregionalization: Any = None
     coefficients: Coefficients = "task"
+
+    def __post_init__(self) -> None:
+        one_of(self.coefficients, get_args(Coefficients), "The coefficients")
 
     def images(self, rows: Side) -> Float[np.ndarray, "n q"]:
         return stein_images(self.function, np.asarray(rows.points), np.asarray(rows.scores), self.order)

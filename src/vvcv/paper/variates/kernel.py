@@ -13,17 +13,18 @@ from typing import Any, Literal
 import numpy as np
 from jaxtyping import Float
 
-from ...kernels import Kernel, MatrixKernel, Side
+from ...data import whole_number
+from ...kernels import Kernel, MatrixKernel, Side, as_kernel
 from ...linear_system.model import Model
 from ...stein import SteinKernel, SteinSum, gram
-from .checks import check_symmetric
+from ...stein.checks import check_kernel
 from .space import FeatureSpace, LinearSpace, ReducedSpace, Space
 from .variate import Variate, task_matrix
 
 
 @dataclass(frozen=True, eq=False)
 class KernelVariate(Variate):
-    """Kernel variates: a scalar kernel k (with B: K = B k), a matrix-valued kernel, or a Stein kernel ready made.
+    """Kernel variates: a scalar kernel or function k (with B: K = B k), a matrix-valued kernel, or a Stein kernel.
 
     `parametrization="reduced"` has one scalar per observation, `"paper"` a coefficient in R^T per point. The latter
     wants the score of every task at all points: `scores`, one function per task, or "shared" for one target. Tasks on
@@ -44,6 +45,9 @@ class KernelVariate(Variate):
     natural_penalty = "rkhs"
 
     def __post_init__(self) -> None:
+        if not isinstance(self.kernel, MatrixKernel | SteinKernel | SteinSum):
+            object.__setattr__(self, "kernel", as_kernel(self.kernel))
+        object.__setattr__(self, "degree", whole_number(self.degree, 0, "The degree of a semi-exact variate"))
         if self.parametrization not in ("reduced", "paper"):
             raise ValueError(f'parametrization is "reduced" or "paper", but is {self.parametrization!r}.')
         if isinstance(self.scores, str) and self.scores != "shared":
@@ -90,10 +94,8 @@ class KernelVariate(Variate):
         return space.with_products(products)
 
     def check(self, rows: Side, tasks: int) -> None:
-        """Kernels must be symmetric, in double precision; the paper's parametrisation needs scores of all tasks."""
-        for term in self.stein.terms:
-            if not term.kernel.has_stein(term.order):
-                check_symmetric(term.kernel, np.asarray(rows.points), tasks)
+        """Kernels must be kernels for these tasks; the paper's parametrisation needs scores of all tasks."""
+        check_kernel(self.stein, rows, tasks)
         if self.parametrization == "paper" and self.scores is None and not _one_target(rows, tasks):
             raise ValueError(
                 'parametrization="paper" needs the score of every task at the points of all tasks, but the tasks have '

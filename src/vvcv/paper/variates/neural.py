@@ -16,6 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
+from ...data import whole_number
 from ...kernels import Side
 from ...runtime.precision import float64
 from ...stein.images import stein_image
@@ -64,6 +65,9 @@ class NeuralVariate(Variate):
     order: int = 1
     coregionalization: Any = None
     degree: int = 0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "degree", whole_number(self.degree, 0, "The degree of a semi-exact variate"))
 
     @property
     def exact_degree(self) -> int:
