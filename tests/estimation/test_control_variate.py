@@ -1,5 +1,7 @@
 """The control variate: mean zero under each task's target, and the integrand minus it is nearly constant."""
 
+from multiprocessing.reduction import ForkingPickler
+
 import numpy as np
 import pytest
 
@@ -25,6 +27,15 @@ def tasks():
 @pytest.fixture(scope="module", params=["zv", "cf", "secf", "vv", "vv-secf"])
 def fitted(request):
     return vvcv.estimate(tasks(), request.param, kernel="squared-exponential")
+
+
+@pytest.mark.parametrize("method", ["auto", "zv", "cf", "vv-secf"])
+def test_an_estimate_travels_between_processes_with_its_variate(method):
+    estimate = vvcv.estimate(tasks(), method)
+    arrived = ForkingPickler.loads(ForkingPickler.dumps(estimate))
+    np.testing.assert_array_equal(arrived.mean, estimate.mean)
+    for name in TARGETS:
+        np.testing.assert_array_equal(arrived.control_variate(X, -X, name), estimate.control_variate(X, -X, name))
 
 
 @pytest.mark.parametrize("name", TARGETS)

@@ -165,3 +165,25 @@ def test_intervals_hold_the_exact_answer_as_often_as_they_say(problem):
         assert numbers["coverage"] >= 24 / 30, kind
     if problem == "growths":
         assert all(results[kind]["rmse"] < results[kind]["plain_rmse"] / 3 for kind in ASKED)
+
+
+@pytest.mark.parametrize("g", [lambda m: m["a"] > 1, lambda m: {"a": m["a"]}, lambda m: None, lambda m: "a"])
+def test_what_has_no_slope_is_refused(g):
+    with pytest.raises(ValueError, match="must give a number"):
+        vvcv.functional(an_estimate(), g)
+
+
+def test_means_are_not_asked_for_in_pairs():
+    with pytest.raises(ValueError, match="one by one"):
+        vvcv.functional(an_estimate(), lambda m: m["a", "b"])
+
+
+def test_a_function_that_is_not_defined_at_the_estimates_has_no_error_bar():
+    found = vvcv.functional(an_estimate(), lambda m: jnp.log(m[:] - 5.0))
+    assert np.isnan(found.value).all() and np.isnan(found.std_error).all()
+    assert "nan" in str(found)
+
+
+def an_estimate():
+    x = np.random.default_rng(0).normal(size=(60, 2))
+    return vvcv.estimate(vvcv.Tasks.shared(x, -x, x**2, names=["a", "b"]), "zv")

@@ -26,7 +26,8 @@ def test_with_next_to_no_time_the_plain_average_answers_and_says_why():
 
 def test_a_system_that_would_not_be_solved_in_time_is_not_begun(monkeypatch):
     monkeypatch.setattr(ladder, "seconds_to_solve", lambda rows: 1e5)
-    assert vvcv.estimate(TASK, seconds=1e4).methods == ("zv",)
+    estimate = vvcv.estimate(TASK, seconds=1e4)
+    assert estimate.methods == ("zv",) and "time" in estimate.check.codes
 
 
 def test_a_search_that_left_time_to_solve_and_so_ended_early_is_noted(monkeypatch):

@@ -25,7 +25,7 @@ from scipy.linalg import qr, solve_triangular
 
 from ..data import Coordinates, Prepared
 from ..linear_system.design import orthonormal_features
-from ..runtime.clock import factorisation_seconds, time_left
+from ..runtime.clock import factorisation_seconds, time_for, time_left
 from ..stein import count_features, polynomial_features
 from .plain import effective_size
 
@@ -87,7 +87,7 @@ def fit_polynomials(prepared: Prepared, members: tuple[int, ...], degree: int) -
     count = count_features(d, degree)
     if count > n - 3 or count > max(MANY_MONOMIALS, n / 2) or n * count**2 > MOST_PRODUCTS:
         return []
-    if degree > 1 and _seconds(n, count) > time_left():
+    if degree > 1 and not time_for(_seconds(n, count)):
         return []
     coordinates = prepared.coordinates(members[:1], "scaled")
     basis, transform = orthonormal_features(coordinates.points(rows.points), coordinates.scores(rows.scores), degree)

@@ -41,6 +41,10 @@ class Means:
         if isinstance(key, int | np.integer) and not -len(self) <= key < len(self):  # JAX would give the last one
             raise IndexError(f"There are {len(self)} estimates, {list(self.names)}, and none at place {key}.")
         if not isinstance(key, str):
+            require(
+                not isinstance(key, tuple),
+                f'Means are asked for one by one, m["x"], or all, m[:], but not by {key!r}.',
+            )
             return self.values[key]
         require(key in self.names, f"There is no estimate named {key!r}; the names are {list(self.names)}.")
         return self.values[self.names.index(key)]
@@ -190,7 +194,7 @@ _COMMON: dict[str, tuple[int, Callable[..., Any], tuple[str, ...]]] = {
 
 def _delta(result: Estimate, g: Callable[[Any], Any], label: str) -> Functional:
     def of_array(means: Float[Array, " T"]) -> Float[Array, "..."]:
-        return jnp.asarray(g(Means(result.names, means)), dtype=float)
+        return _as_numbers(g(Means(result.names, means)), label)
 
     value, slopes = _with_slopes(of_array, result.mean, label)
     plain, correlation = result.monte_carlo, np.eye(len(result.names))
@@ -199,7 +203,23 @@ def _delta(result: Estimate, g: Callable[[Any], Any], label: str) -> Functional:
     plain_value, plain_slopes = _with_slopes(of_array, plain.mean, label)
     plain_error = _by_covariance(plain_slopes, np.outer(plain.std_error, plain.std_error) * correlation)
     error, freedom = _error_and_freedom(result, slopes)
+    error = np.where(np.isfinite(value), error, np.nan)  # the root of a negative number has none
     return Functional(label, value, error, plain_value, plain_error, freedom)
+
+
+def _as_numbers(value: Any, label: str) -> Float[Array, "..."]:
+    """What a function gave, as numbers that have slopes: a comparison has none, and says nothing of its own error."""
+    try:
+        numbers = jnp.asarray(value)
+    except (TypeError, ValueError):
+        numbers = jnp.asarray(False)
+    require(
+        jnp.issubdtype(numbers.dtype, jnp.floating) or jnp.issubdtype(numbers.dtype, jnp.integer),
+        f"{label} must give a number, or an array of numbers, that changes with the means, but gives "
+        f"{type(value).__name__ if not hasattr(value, 'dtype') else value.dtype}. How likely it is that a value lies "
+        "above or below a limit `vvcv.probability` tells.",
+    )
+    return numbers.astype(float)
 
 
 def _with_slopes(function: Callable[[Any], Any], means: np.ndarray, label: str) -> tuple[np.ndarray, np.ndarray]:

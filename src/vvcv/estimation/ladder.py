@@ -27,7 +27,7 @@ from ..data import Prepared, in_separate_groups
 from ..data.tails import Tail
 from ..linear_system.merit import merit_of
 from ..report.explanation import RUNGS
-from ..runtime.clock import limited, time_left
+from ..runtime.clock import limited, time_for, time_left
 from ..runtime.memory import largest_system
 from ..runtime.once import cached_property
 from ..runtime.progress import announce
@@ -107,7 +107,7 @@ class Ladder:
         if not all(self._grouped):
             methods = self._automatic_methods()
             for method in methods:
-                if method == "mc" or self._seconds_to_solve(method) <= time_left():
+                if method == "mc" or time_for(self._seconds_to_solve(method)):
                     announce(RUNGS[method])
                     if method in ("secf", "vv") and time_left() == np.inf:
                         for view in self.views:

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from math import hypot
 from typing import NamedTuple
 
@@ -242,7 +243,7 @@ def combine(answers: Sequence[Answer]) -> Answer:
         hypot(*doubt),  # whose squares may exceed every float
         best.merit,
         sum(part.weight * part.freedom for part in parts),
-        best.variate if len(parts) == 1 else _sum_of(parts),
+        best.variate if len(parts) == 1 else partial(_weighted, parts),  # a lambda could not be pickled
         best.description,
         best.model_error,
         best.cross_fitted_error,
@@ -250,8 +251,11 @@ def combine(answers: Sequence[Answer]) -> Answer:
     )
 
 
-def _sum_of(parts: tuple[Answer, ...]) -> Variate:
-    return lambda points, merits: np.sum([part.weight * part.variate(points, merits) for part in parts], axis=0)
+def _weighted(
+    parts: tuple[Answer, ...], points: Float[np.ndarray, "k d"], scores: Float[np.ndarray, "k d"]
+) -> Float[np.ndarray, " k"]:
+    """The sum of all variates by their weights."""
+    return np.sum([part.weight * part.variate(points, scores) for part in parts], axis=0)
 
 
 def _moves_of(parts: tuple[Answer, ...]) -> Float[np.ndarray, " n"] | None:

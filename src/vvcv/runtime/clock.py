@@ -41,11 +41,30 @@ def limited(seconds: float) -> Iterator[None]:
 
 def time_left() -> float:
     """Seconds that are left; infinite where no limit was given."""
-    deadline, missed = _DEADLINE.get(), _MISSED.get()
+    deadline = _DEADLINE.get()
     left = deadline if deadline == np.inf else deadline - time.monotonic()
-    if left <= 0 and missed is not None:
-        missed.set()
+    if left <= 0:
+        _note()
     return left
+
+
+def time_for(seconds: float) -> bool:
+    """Whether work of so many seconds would end in time; where not, time was short.
+
+    >>> with limited(1.0):
+    ...     time_for(0.1), time_was_short(), time_for(60.0), time_was_short()
+    (True, False, False, True)
+    """
+    enough = seconds <= time_left()
+    if not enough:
+        _note()
+    return enough
+
+
+def _note() -> None:
+    missed = _MISSED.get()
+    if missed is not None:
+        missed.set()
 
 
 def time_was_short() -> bool:
