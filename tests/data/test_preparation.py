@@ -28,8 +28,32 @@ def test_merging_averages_values_counts_rows_and_forgets_their_order():
 
 def test_distinct_rows_keep_their_values_exactly():
     merged = merge_duplicates(X, -X, Y + 1e8)
-    order = np.lexsort(X.T[::-1])
-    np.testing.assert_allclose(merged.values, (Y + 1e8)[order], rtol=1e-15)
+    np.testing.assert_array_equal(merged.points[merged.row], X)
+    np.testing.assert_allclose(merged.values[merged.row], Y + 1e8, rtol=1e-15)
+
+
+@pytest.mark.parametrize("change", [lambda x: x[:, ::-1], lambda x: -x, lambda x: x * [1e-3, 7.0, 1e4] + 5.0])
+def test_rows_come_in_the_same_order_whatever_the_axes_are_called(change):
+    there = merge_duplicates(change(X), -X, Y)
+    np.testing.assert_array_equal(there.row, merge_duplicates(X, -X, Y).row)
+
+
+def test_axes_that_values_go_with_come_first_wherever_they_were_given():
+    places = RNG.permutation(3)
+    here, there = (
+        Prepared.of(Tasks([Task(x, -x, Y)])).with_axes_sorted().coordinates((0,), "whitened") for x in (X, X[:, places])
+    )
+    assert here.order[0] == 0 and (places[there.order] == here.order).all()
+    np.testing.assert_allclose(there.points(X[:, places]), here.points(X), atol=1e-12)
+    np.testing.assert_allclose(there.scores(-X[:, places]), here.scores(-X), atol=1e-12)
+    np.testing.assert_allclose(there.axes(X[:, places]), here.axes(X), atol=1e-12)
+    np.testing.assert_allclose(there.axis_scores(-X[:, places]), here.axis_scores(-X), atol=1e-12)
+
+
+def test_tasks_come_in_the_same_order_whatever_the_signs_of_their_values():
+    values = np.column_stack([Y, -Y, X[:, 1], np.exp(X[:, 2])])
+    here, there = (Prepared.of(Tasks.shared(X, -X, v)).canonical for v in (values, -values[:, [1, 0, 2, 3]]))
+    assert here == there
 
 
 def test_zero_and_minus_zero_are_one_point():

@@ -1,5 +1,6 @@
 """Estimates are of expectations, not of how the data were written down: order, unit, origin, repetition, precision."""
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
@@ -164,3 +165,42 @@ def test_a_point_with_twice_the_weight_is_a_point_given_twice(method):
     both = rng.permutation(np.repeat(np.arange(16), 2))
     estimate = run(two(rows=rows, other=both), method)
     assert (np.abs(estimate.mean - reference(method).mean) <= 1e-7 * SPREAD).all()
+
+
+def turned(unit=1.0, axes=slice(None), sign=1.0, shift=0.0):
+    """Integrals of logarithms of gamma variables, mixed, by `auto`: all axes and values written down in another way."""
+    rng = np.random.default_rng(1)
+    gamma = rng.gamma(2.0, size=(60, 2))
+    x, s = np.log(gamma), 2.0 - gamma
+    mix = np.array([[1.0, 0.6], [0.0, 0.8]])
+    x, s = x @ mix, s @ np.linalg.inv(mix).T
+    values = np.column_stack(
+        [np.sqrt(gamma[:, 0]), x[:, 0], gamma[:, 0] ** 2, gamma.prod(axis=1), 1 / (1 + gamma[:, 0])]
+    )
+    tasks = Tasks.shared((x * unit)[:, axes], (s / unit)[:, axes], sign * values + shift)
+    return vvcv.estimate(tasks, progress=False, check=False)
+
+
+@pytest.fixture(scope="module")
+def as_given():
+    return turned()
+
+
+@pytest.mark.parametrize(
+    "written", [{"axes": [1, 0]}, {"unit": np.array([-1.0, 1.0])}, {"sign": -1.0}, {"shift": 1000.0}], ids=str
+)
+def test_answers_do_not_depend_on_places_and_signs_of_axes_or_on_those_of_values(written, as_given):
+    found = turned(**written)
+    means = (found.mean - written.get("shift", 0.0)) * written.get("sign", 1.0)
+    assert (np.abs(means - as_given.mean) <= 1e-3 * as_given.std_error).all()
+    np.testing.assert_allclose(found.std_error, as_given.std_error, rtol=1e-3)
+
+
+def test_the_axes_of_a_kernel_of_the_users_own_stay_in_their_places():
+    x = np.random.default_rng(0).normal(size=(40, 2))
+
+    def kernel(a, b):  # knows nothing of the first axis
+        return jnp.exp(-((a[1] - b[1]) ** 2) / 8)
+
+    found = vvcv.estimate(Task(x, -x, np.exp(x[:, 1] / 2)), "cf", kernel=kernel)
+    assert found.std_error[0] < 1e-3 * found.monte_carlo.std_error[0]

@@ -13,7 +13,7 @@ from functools import partial
 
 import numpy as np
 
-from ..data import Coordinates, Prepared, rounded
+from ..data import Coordinates, Prepared, Tasks, rounded
 from ..kernels import Kernel
 from ..linear_system.design import Design
 from ..linear_system.model import Criterion, Model
@@ -90,6 +90,11 @@ class Options:
     criterion: Criterion = "reml"
     order: int = 1
     named: bool = False
+
+    def prepared(self, tasks: Tasks) -> Prepared:
+        """Tasks as fits see them; only a kernel of the user's own may tell axes by their places, which they keep."""
+        prepared = Prepared.of(tasks)
+        return prepared if any(isinstance(f, Kernel) for f in self.families) else prepared.with_axes_sorted()
 
 
 def independent(

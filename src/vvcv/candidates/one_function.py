@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple
 
@@ -164,7 +164,7 @@ def as_one_function(
                 lines = max(lines, lines_against(fit, own, prepared), key=_most_and_closest)
     if len(lines) < 2:
         return []
-    one = Prepared.of(Tasks([_as_one_task(prepared, lines)]))
+    one = replace(Prepared.of(Tasks([_as_one_task(prepared, lines)])), axes=prepared.axes)
     # The reference's own fits knew fewer values of the same function: good places to start from.
     attempts = (partial(on_other_data, fit, one, options) for fit in own[next(iter(lines))])
     fits = those_that_work(attempts, False, worth_a_thread(len(one.distinct[0].values)))

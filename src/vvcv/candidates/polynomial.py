@@ -111,7 +111,7 @@ def fit_polynomials(prepared: Prepared, members: tuple[int, ...], degree: int) -
             transform=transform,
             degree=degree,
             mean=float(prepared.shift[t] + prepared.scale[t] * solution[0, i]),
-            jackknife=float(prepared.scale[t] * np.linalg.norm(moves[:, i])),
+            jackknife=float(prepared.scale[t] * np.sqrt(np.sum(moves[:, i] ** 2))),
             std_error=float(prepared.scale[t] * errors[i][0]),
             freedom=errors[i][1],
             coefficients=prepared.scale[t] * solution[1:, i],

@@ -13,6 +13,10 @@ from jaxtyping import Float, Int
 
 from .validation import require
 
+#: Digits of a squared distance in units of the spread by which points are put in order: more than tell points of a
+#: sample apart, and fewer than change with the unit.
+DISTANCE_DIGITS = 9
+
 
 class Distinct(NamedTuple):
     """Distinct rows of one task: mean value and multiplicity of each, and which of them every row given is."""
@@ -30,7 +34,7 @@ class Distinct(NamedTuple):
 
 
 def merge_duplicates(points: np.ndarray, scores: np.ndarray, values: np.ndarray, name: str = "") -> Distinct:
-    """Merge rows with equal points, in lexicographic order of the points (so that input order cannot matter).
+    """Merge rows with equal points, from the middle outwards (so that the order of rows or axes cannot matter).
 
     >>> merge_duplicates(np.array([[1.], [0.], [1.]]), np.array([[-1.], [0.], [-1.]]), np.array([5., 2., 7.]))[2:4]
     (array([2., 6.]), array([1., 2.]))
@@ -38,7 +42,10 @@ def merge_duplicates(points: np.ndarray, scores: np.ndarray, values: np.ndarray,
     distinct, first, inverse, counts = np.unique(
         points, axis=0, return_index=True, return_inverse=True, return_counts=True
     )
-    inverse = inverse.reshape(-1)
+    order = _outwards(distinct)
+    place = np.empty_like(order)
+    place[order] = np.arange(order.size)
+    distinct, first, counts, inverse = distinct[order], first[order], counts[order], place[inverse.reshape(-1)]
     _check_scores(scores, first, inverse, name)
     return Distinct(distinct, scores[first], values[first], counts.astype(float), inverse).carrying(values)
 
@@ -50,6 +57,16 @@ def point_numbers(points: Float[np.ndarray, "N d"]) -> Int[np.ndarray, " N"]:
     array([1, 0, 1])
     """
     return np.unique(points, axis=0, return_inverse=True)[1].reshape(-1)
+
+
+def _outwards(points: Float[np.ndarray, "n d"]) -> Int[np.ndarray, " n"]:
+    """An order by distance from the middle, each axis in units of its spread; equals as they are.
+
+    No signs, units or places of axes are in it: squares are added up from the smallest.
+    """
+    spread = points.std(axis=0)
+    squares = ((points - points.mean(axis=0)) / np.where(spread > 0, spread, 1.0)) ** 2
+    return np.argsort(np.round(np.sort(squares, axis=1).sum(axis=1), DISTANCE_DIGITS), kind="stable")
 
 
 def _check_scores(scores: np.ndarray, first: np.ndarray, inverse: np.ndarray, name: str) -> None:

@@ -1,13 +1,13 @@
 """From tasks to the rows a fit works on: duplicates merged, values standardised, rows and tasks in their own order.
 
-Nothing downstream may depend on units or on the order of rows and tasks. Rows are therefore sorted, and the choice of
-hyperparameters, an optimisation that magnifies the last digit, sees standard coordinates without theirs, far
-below any noise it can resolve; the final solution uses the data as they are.
+Nothing downstream may depend on units, signs, or the order of rows, tasks and axes. All are therefore sorted, and the
+choice of hyperparameters, an optimisation that magnifies the last digit, sees standard coordinates without theirs,
+far below any noise it can resolve; the final solution uses the data as they are.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -15,7 +15,7 @@ from jaxtyping import Float, Int
 from ..runtime.once import cached_property
 from .chains import blocks, effective_size
 from .duplicates import Distinct, merge_duplicates
-from .standardize import Coordinates, CoordinateSystem, can_whiten, covariance_from_scores
+from .standardize import Coordinates, CoordinateSystem, Order, can_whiten, covariance_from_scores
 from .task import Tasks
 
 #: Standard coordinates are rounded to multiples of this: no simple fraction, or decimal or binary numbers that are nice
@@ -44,12 +44,13 @@ MANY_POINTS = 10
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """Distinct rows of each task with the shift and scale of its values."""
+    """Distinct rows of each task with the shift and scale of its values, and the order in which fits see the axes."""
 
     tasks: Tasks
     distinct: tuple[Distinct, ...]
     shift: Float[np.ndarray, " T"]
     scale: Float[np.ndarray, " T"]
+    axes: Order = None
 
     @classmethod
     def of(cls, tasks: Tasks) -> Prepared:
@@ -79,14 +80,30 @@ class Prepared:
 
     @cached_property
     def canonical(self) -> tuple[int, ...]:
-        """An order of the tasks that does not depend on the order they were given in."""
+        """An order of the tasks that does not depend on the order they were given in, or on the signs of values."""
 
         def key(task: int) -> tuple:
             rows = self.distinct[task]
             standard = np.zeros(1) if self.constant(task) else np.round(self.standard_values(task), 6)
-            return (len(rows.values), *standard[:50].tolist())
+            return (len(rows.values), *np.abs(standard[:50]).tolist(), *standard[:50].tolist())
 
         return tuple(sorted(range(len(self.tasks)), key=key))
+
+    def with_axes_sorted(self) -> Prepared:
+        """The same with its axes in an order of their own: those first that values go with most.
+
+        How a cloud is whitened hangs on it, since the first axis stays as it is: a function of one axis is followed
+        best where that one does. (By another order, error bars of five integrands differ by up to 11 times.)
+
+        >>> x = np.random.default_rng(0).normal(size=(50, 3))
+        >>> Prepared.of(Tasks.shared(x, -x, np.exp(x[:, 2]) + 0.1 * x[:, 0])).with_axes_sorted().axes
+        array([2, 0, 1])
+        """
+        told = np.zeros(self.tasks.dimension)
+        for t in range(len(self.tasks)):
+            if not self.constant(t):
+                told += _explained(self.distinct[t].points, self.standard_values(t))
+        return replace(self, axes=np.argsort(-rounded(told), kind="stable"))
 
     def systems(self, members: tuple[int, ...]) -> list[CoordinateSystem]:
         """The coordinate systems worth trying for these tasks: each axis alone and, where it is known, the whole cloud.
@@ -119,8 +136,8 @@ class Prepared:
         weights = [self.distinct[t].multiplicity / self.distinct[t].multiplicity.sum() for t in sources]
         covariance = self._covariance_from_scores(members) if system == "precision" else None
         if covariance is None:
-            return Coordinates.fit(points, system, np.concatenate(weights))
-        return Coordinates.by_scores(points, scores, covariance, np.concatenate(weights))
+            return Coordinates.fit(points, system, np.concatenate(weights), self.axes)
+        return Coordinates.by_scores(points, scores, covariance, np.concatenate(weights), self.axes)
 
     def blocks(self, members: tuple[int, ...]) -> Int[np.ndarray, " N"] | None:
         """Which block of neighbouring draws each distinct row of tasks belongs to; none where draws are independent.
@@ -153,6 +170,16 @@ class Prepared:
         origins = [np.broadcast_to(r.points.mean(axis=0), r.points.shape) for r in rows]
         points, scores = np.concatenate([r.points for r in rows]), np.concatenate([r.scores for r in rows])
         return covariance_from_scores(points, scores, np.concatenate(origins))
+
+
+def _explained(points: Float[np.ndarray, "n d"], values: Float[np.ndarray, " n"]) -> Float[np.ndarray, " d"]:
+    """Squared correlations of values with each axis and with its square, together."""
+    centred, told = points - points.mean(axis=0), np.zeros(points.shape[1])
+    for columns in (centred, centred**2):
+        columns = columns - columns.mean(axis=0)
+        length = np.linalg.norm(columns, axis=0) * np.linalg.norm(values)
+        told += ((values - values.mean()) @ columns / np.where(length > 0, length, 1.0)) ** 2
+    return told
 
 
 def _distinct(tasks: Tasks) -> tuple[Distinct, ...]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from scipy.linalg import solve_triangular
 
 from ..runtime.once import cached_property
@@ -22,10 +22,15 @@ SMALLEST_PRECISION = 1e-8
 
 CoordinateSystem = Literal["scaled", "whitened", "precision"]
 
+#: Which axis comes first, second, ...; None where all are in the places they were given in.
+Order = Int[np.ndarray, " d"] | None
+
 
 @dataclass(frozen=True, eq=False)
 class Coordinates:
-    """An affine change of variables x = origin + factor z with lower-triangular factor.
+    """An affine change of variables x = origin + factor z with lower-triangular factor, axes perhaps in another order.
+
+    `order` says which of the user's axes comes first, second, ...; origins are in the user's, all else is in this one.
 
     >>> x = np.array([[0., 10.], [2., 30.], [4., 20.]])
     >>> Coordinates.fit(x, "scaled").points(x).std(axis=0)
@@ -35,6 +40,7 @@ class Coordinates:
     origin: Float[np.ndarray, " d"]
     factor: Float[np.ndarray, "d d"]
     system: CoordinateSystem
+    order: Order = None
 
     @classmethod
     def fit(
@@ -42,18 +48,20 @@ class Coordinates:
         points: Float[np.ndarray, "n d"],
         system: CoordinateSystem,
         weights: Float[np.ndarray, " n"] | None = None,
+        order: Order = None,
     ) -> Coordinates:
         """Centre at the mean of the points and measure each axis (or the whole cloud) by its spread."""
         origin = np.average(points, axis=0, weights=weights)
         centred = points - origin
-        scaled = cls.by_axis(origin, np.average(centred**2, axis=0, weights=weights), np.abs(centred).max(axis=0))
+        variance, farthest = np.average(centred**2, axis=0, weights=weights), np.abs(centred).max(axis=0)
+        scaled = cls.by_axis(origin, variance, farthest, order)
         if system == "scaled":
             return scaled
         spread = np.diag(scaled.factor)
-        unit = centred / spread
+        unit = scaled._in_order(centred) / spread
         mass = np.full(len(points), 1.0) if weights is None else weights
         correlation = (unit * (mass / mass.sum())[:, None]).T @ unit
-        return cls(origin, spread[:, None] * np.linalg.cholesky(correlation), system)
+        return cls(origin, spread[:, None] * np.linalg.cholesky(correlation), system, order)
 
     @classmethod
     def by_scores(
@@ -62,6 +70,7 @@ class Coordinates:
         scores: Float[np.ndarray, "n d"],
         covariance: Float[np.ndarray, "d d"],
         weights: Float[np.ndarray, " n"] | None = None,
+        order: Order = None,
     ) -> Coordinates:
         """The system `precision`, given what `covariance_from_scores` finds, centred where the regression is zero.
 
@@ -72,24 +81,31 @@ class Coordinates:
         array([7.])
         """
         origin, slope = (np.average(rows, axis=0, weights=weights) for rows in (points, scores))
-        return cls(origin + covariance @ slope, np.linalg.cholesky(covariance), "precision")
+        placed = covariance if order is None else covariance[np.ix_(order, order)]
+        return cls(origin + covariance @ slope, np.linalg.cholesky(placed), "precision", order)
 
     @classmethod
     def by_axis(
-        cls, origin: Float[np.ndarray, " d"], variance: Float[np.ndarray, " d"], farthest: Float[np.ndarray, " d"]
+        cls,
+        origin: Float[np.ndarray, " d"],
+        variance: Float[np.ndarray, " d"],
+        farthest: Float[np.ndarray, " d"],
+        order: Order = None,
     ) -> Coordinates:
         """The system `scaled` of points with these means, variances and largest distances from the means."""
         spread = np.sqrt(variance)
         # A coordinate that never varies carries no information: any scale will do, and 1 keeps it finite.
-        return cls(origin, np.diag(np.where(spread > 1e-12 * (np.abs(origin) + farthest), spread, 1.0)), "scaled")
+        spread = np.where(spread > 1e-12 * (np.abs(origin) + farthest), spread, 1.0)
+        return cls(origin, np.diag(spread if order is None else spread[order]), "scaled", order)
 
     def points(self, points: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n d"]:
         """z = L^-1 (x - origin)."""
-        return np.ascontiguousarray(solve_triangular(self.factor, (points - self.origin).T, lower=True).T)
+        centred = self._in_order(points - self.origin)
+        return np.ascontiguousarray(solve_triangular(self.factor, centred.T, lower=True).T)
 
     def scores(self, scores: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n d"]:
         """grad_z log pi = L' grad_x log pi."""
-        return scores @ self.factor
+        return self._in_order(scores) @ self.factor
 
     @cached_property
     def covariance(self) -> Float[np.ndarray, "d d"]:
@@ -98,11 +114,14 @@ class Coordinates:
 
     def axes(self, points: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n d"]:
         """Each of the user's own coordinates, centred, in units of its spread sqrt(Sigma_jj)."""
-        return (points - self.origin) / np.sqrt(np.diag(self.covariance))
+        return self._in_order(points - self.origin) / np.sqrt(np.diag(self.covariance))
 
     def axis_scores(self, scores: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n d"]:
         """(Sigma s)_j / sqrt(Sigma_jj): the scores along which one coordinate moves and its mean follows."""
-        return (scores @ self.covariance) / np.sqrt(np.diag(self.covariance))
+        return (self._in_order(scores) @ self.covariance) / np.sqrt(np.diag(self.covariance))
+
+    def _in_order(self, rows: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n d"]:
+        return rows if self.order is None else np.ascontiguousarray(rows[:, self.order])
 
 
 def covariance_from_scores(

@@ -21,11 +21,10 @@ from statistics import NormalDist
 
 import numpy as np
 from jaxtyping import Float, Int
-from scipy.linalg import solve_triangular
 
 from .duplicates import Distinct
 from .prepare import Prepared
-from .standardize import SMALLEST_PRECISION
+from .standardize import SMALLEST_PRECISION, Order
 from .task import Task, Tasks
 
 #: Degrees of freedom from which on a tail is light: with fewer, a square has no fourth moment, and averages of
@@ -67,11 +66,16 @@ class StudentTail:
 
     @classmethod
     def of(
-        cls, points: Float[np.ndarray, "n d"], scores: Float[np.ndarray, "n d"], of_many: int = 1
+        cls,
+        points: Float[np.ndarray, "n d"],
+        scores: Float[np.ndarray, "n d"],
+        of_many: int = 1,
+        axes: Order = None,
     ) -> StudentTail | None:
         """The tail of a sample; None where it is unclear, or where there are too few points to tell.
 
-        One `of_many` has to be as much surer as chance would make one of them seem heavy (Bonferroni).
+        One `of_many` has to be as much surer as chance would make one of them seem heavy (Bonferroni). The first of the
+        axes, in the order given, stays as it is where it is drawn in, the others are turned.
 
         >>> x = np.random.default_rng(0).standard_t(4, size=(500, 1))
         >>> bool(3 < StudentTail.of(x, -5 * x / (4 + x**2)).freedom < 5)
@@ -80,7 +84,7 @@ class StudentTail:
         True
         """
         n, d = points.shape
-        factor = _root(scores.T @ scores / n)
+        factor = _root(scores.T @ scores / n, np.arange(d) if axes is None else axes[::-1])
         if n < FEWEST or factor is None:
             return None
         centre = np.median(points, axis=0)
@@ -113,7 +117,7 @@ class StudentTail:
         """
         nu, d = self.freedom, points.shape[1]
         z = (points - self.centre) @ self.factor
-        s = solve_triangular(self.factor, scores.T, lower=True).T
+        s = np.linalg.solve(self.factor, scores.T).T
         q = np.sum(z**2, axis=1, keepdims=True) / nu
         f, h = _log_over(q)
         w = np.sqrt(f * (nu + d) / nu)
@@ -162,7 +166,7 @@ def tail_of(prepared: Prepared) -> Tail | None:
     """The tail of all tasks' points together, or of single axes, where it is surely heavier than a Gaussian's."""
     rows = prepared.distinct[:1] if prepared.tasks.share_points else prepared.distinct
     points, scores = np.concatenate([r.points for r in rows]), np.concatenate([r.scores for r in rows])
-    tail = StudentTail.of(points, scores)
+    tail = StudentTail.of(points, scores, axes=prepared.axes)
     if tail is not None and tail.heavy:
         return tail
     return AxisTails.of(points, scores) if points.shape[1] > 1 else None
@@ -202,15 +206,17 @@ def _sure(of_many: int) -> float:
     return -normal.inv_cdf(normal.cdf(-SURE) / of_many)
 
 
-def _root(moment: Float[np.ndarray, "d d"]) -> Float[np.ndarray, "d d"] | None:
-    """The Cholesky factor of second moments of scores; None where some combination of scores hardly varies."""
+def _root(moment: Float[np.ndarray, "d d"], order: Int[np.ndarray, " d"]) -> Float[np.ndarray, "d d"] | None:
+    """The Cholesky factor of second moments of scores in an order; None where some combination hardly varies."""
     scale = np.sqrt(np.diag(moment))
     if not (scale > 0).all():
         return None
     unit = moment / np.outer(scale, scale)
     if np.linalg.eigvalsh(unit)[0] <= SMALLEST_PRECISION:
         return None
-    return scale[:, None] * np.linalg.cholesky(unit)
+    root, places = np.empty_like(unit), np.ix_(order, order)
+    root[places] = np.linalg.cholesky(unit[places])
+    return scale[:, None] * root
 
 
 def _log_over(q: Float[np.ndarray, " n 1"]) -> tuple[Float[np.ndarray, " n 1"], Float[np.ndarray, " n 1"]]:

@@ -11,7 +11,7 @@ from jaxtyping import Float
 from ..candidates.kernel import Options
 from ..candidates.rungs import FEWEST_POINTS
 from ..checks.order import MOST_ROWS
-from ..data import Prepared, Task, Tasks, in_separate_groups
+from ..data import Task, Tasks, in_separate_groups
 from ..runtime.memory import largest_system
 from .diagnosis import Diagnosis
 from .ladder import SEPARATE_GROUPS, Ladder, RefusedError
@@ -35,7 +35,7 @@ class LargeLadder:
         self.streamed = Streamed(tasks, options)
         self._small = tuple(t for t, large in enumerate(too_large(tasks)) if not large)
         small = [_named(tasks[t], tasks.names[t]) for t in self._small]
-        self._ladder = Ladder(Prepared.of(Tasks(small)), options) if small else None
+        self._ladder = Ladder(options.prepared(Tasks(small)), options) if small else None
 
     def diagnosis(self) -> Diagnosis:
         """What is found in the data; of rows that are not in memory, in some of them, and in the first ones' order."""

@@ -12,7 +12,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from ..candidates.kernel import Options
-from ..data import Prepared, Task, Tasks, as_tasks, is_number, require
+from ..data import Task, Tasks, as_tasks, is_number, require
 from ..data.tails import tail_of
 from ..kernels import Kernel, Side, as_kernel
 from ..linear_system.model import Criterion
@@ -164,7 +164,7 @@ def _check_wishes(
 def _ladder(tasks: Tasks, options: Options) -> AnyLadder:
     if any(too_large(tasks)):
         return LargeLadder(tasks, options)
-    prepared = Prepared.of(tasks)
+    prepared = options.prepared(tasks)
     # A kernel of the user's own is a function of standardised coordinates, whatever their tails.
     own = [family for family in options.families if isinstance(family, Kernel)]
     for kernel in own:

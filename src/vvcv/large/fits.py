@@ -72,7 +72,7 @@ class LargeFits:
     @cached_property
     def prepared(self) -> Prepared:
         """The same, as models are tuned on them."""
-        return Prepared.of(self.sample)
+        return self.options.prepared(self.sample)
 
     @cached_property
     def plain_error(self) -> Float[np.ndarray, " T"]:

@@ -120,7 +120,7 @@ class Design:
         for task in range(self.tasks):
             rows = self.rows(task)
             count = max(min(rows.size, fewest), round(most * rows.size / self.size))
-            # Rows are sorted by their first coordinate: a fixed shuffle, not every k-th row, represents all axes.
+            # Rows are sorted by their distance from the middle: a fixed shuffle, not the first ones, represents all.
             kept.append(np.sort(np.random.default_rng(0).permutation(rows)[:count]))
         rows = np.concatenate(kept)
         side = Side(*(a[rows] for a in self.side))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..candidates.kernel import Options
-from ..data import Prepared, Tasks
+from ..data import Tasks
 from ..estimation.ladder import METHODS, Ladder
 from ..kernels import Kernel
 from ..linear_system.model import Criterion
@@ -62,7 +62,8 @@ class RestrictedLikelihood(Selection):
 
 def _climb(tasks: Tasks, rung: str, settings: RestrictedLikelihood) -> tuple[list[Any], np.ndarray]:
     """The rung's answers and its correlation of tasks, by the ladder of `vvcv.estimate`."""
-    ladder = Ladder(Prepared.of(tasks), Options(settings.families, settings.criterion, settings.order))
+    options = Options(settings.families, settings.criterion, settings.order)
+    ladder = Ladder(options.prepared(tasks), options)
     with threads_for(sum(tasks.sizes)):
         answers = ladder.required(rung)
     return answers, ladder.task_correlation(rung)

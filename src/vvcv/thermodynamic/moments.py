@@ -111,8 +111,8 @@ class PathFit:
     @property
     def _fold(self) -> Int[np.ndarray, " N"]:
         """The fold of each row: stretches of consecutive draws, since neighbours in a Markov chain are alike."""
-        first = [np.unique(task.points, axis=0, return_index=True)[1] * FOLDS // task.size for task in self._tasks]
-        return np.concatenate(first)
+        rows = [distinct.row for distinct in self.prepared.distinct]
+        return np.concatenate([np.unique(row, return_index=True)[1] * FOLDS // row.size for row in rows])
 
     @property
     def _tasks(self) -> Tasks:
