@@ -96,7 +96,7 @@ class Prepared:
         best where that one does. (By another order, error bars of five integrands differ by up to 11 times.)
 
         >>> x = np.random.default_rng(0).normal(size=(50, 3))
-        >>> Prepared.of(Tasks.shared(x, -x, np.exp(x[:, 2]) + 0.1 * x[:, 0])).with_axes_sorted().axes
+        >>> Prepared.of(Tasks.shared(x, -x, np.exp(x[:, 2]) + 0.8 * x[:, 0])).with_axes_sorted().axes
         array([2, 0, 1])
         """
         told = np.zeros(self.tasks.dimension)
