@@ -113,3 +113,30 @@ def test_shared_tasks_refuse_the_same():
         Tasks.shared(X, -X, np.full((6, 3), np.nan))
     with pytest.raises(ValueError, match="T of at least 1"):
         Tasks.shared(X, -X, np.zeros((6, 0)))
+
+
+def test_columns_of_a_table_name_the_tasks_unless_names_do():
+    pandas = pytest.importorskip("pandas")
+    x = np.linspace(-1, 1, 6)[:, None]
+    table = pandas.DataFrame({"mean": x[:, 0], "square": x[:, 0] ** 2})
+    assert Tasks.shared(x, -x, table).names == ("mean", "square")
+    assert Tasks.shared(x, -x, table, names=["a", "b"]).names == ("a", "b")
+    assert Tasks.shared(x, -x, pandas.DataFrame(table.to_numpy())).names == ("task 1", "task 2")  # columns of no name
+
+
+@pytest.mark.parametrize("rows", [40, 30_000])
+def test_zarr_points_that_were_written_in_part_are_refused_and_values_of_zero_are_not(rows):
+    zarr = pytest.importorskip("zarr")
+    x = np.random.default_rng(0).normal(size=(rows, 2))
+    step = np.where(np.arange(rows) < rows // 2, 1.0, 0.0)  # the last chunk of which zarr does not keep
+
+    def array(numbers, written=rows):
+        made = zarr.create_array({}, shape=numbers.shape, chunks=(rows // 4, *numbers.shape[1:]), dtype=float)
+        made[:written] = numbers[:written]
+        return made
+
+    assert Task(array(x), array(-x), array(step)).size == rows
+    with pytest.raises(ValueError, match="points must be written as a whole, but 2 of 4 chunks"):
+        Task(array(x, rows // 2), array(-x), array(step))
+    with pytest.raises(ValueError, match="points must be written as a whole"):
+        Tasks.shared(array(x, rows // 2), array(-x), array(step))

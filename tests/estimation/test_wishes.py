@@ -155,3 +155,33 @@ def test_a_summary_takes_tasks_one_task_or_a_list_of_them():
     for wrong in ([], [1.0], None):
         with pytest.raises(ValueError, match="A summary needs Tasks"):
             as_source(wrong)
+
+
+@pytest.mark.parametrize(
+    ("option", "wrong", "rule"),
+    [
+        ("kernel", 3, "kernel must name families"),
+        ("kernel", [["matern-5/2"]], "kernel must name families"),
+        ("kernel", np.eye(2), "kernel must name families"),
+        ("device", 3, "device must be None, 'cpu', 'gpu' or a JAX device"),
+        ("device", ["cpu"], "device must be None, 'cpu', 'gpu' or a JAX device"),
+        ("seconds", "1", "seconds must be a positive time"),
+    ],
+)
+def test_options_of_a_wrong_kind_are_refused_in_words(option, wrong, rule):
+    x = np.linspace(-1, 1, 9)
+    with pytest.raises(ValueError, match=rule):
+        vvcv.estimate(vvcv.Task(x, -x, x**2), "zv", **{option: wrong})
+
+
+@pytest.mark.parametrize("wrong", ["a", None, [0.5, 0.9], 1.0])
+def test_levels_and_probabilities_that_are_none_are_refused_in_words(wrong):
+    x = np.linspace(-1, 1, 9)
+    tasks = vvcv.Tasks([vvcv.Task(x, -x, x**2, name="square")])
+    with pytest.raises(ValueError, match="level is a probability strictly between 0 and 1"):
+        vvcv.estimate(tasks, "zv").interval(wrong)
+    with pytest.raises(ValueError, match="prob is a probability strictly between 0 and 1"):
+        vvcv.quantile(tasks, "square", wrong)
+    if wrong != 1.0:
+        with pytest.raises(ValueError, match="below must be a number"):
+            vvcv.probability(tasks, "square", below=wrong)

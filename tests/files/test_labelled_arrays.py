@@ -151,3 +151,17 @@ def test_a_zarr_folder_whose_axes_have_no_names_is_told_to_name_them(tmp_path, v
     group.create_array("points", data=X)
     with pytest.raises(ValueError, match="name the axes of its arrays"):
         read_tasks(tmp_path / "t.zarr")
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_a_zarr_folder_that_is_still_being_written_is_refused(tmp_path, version):
+    zarr = pytest.importorskip("zarr")
+    x = xr.DataArray(np.random.default_rng(0).normal(size=(8, 2)), dims=("draw", "parameter"))
+    data = xr.Dataset({"points": x, "scores": -x, "values": x[:, 0]})
+    encoding = {name: {"chunks": (2, 2)} for name in ("points", "scores")}
+    data.to_zarr(tmp_path / "t.zarr", encoding=encoding, zarr_format=version, consolidated=False)
+    assert read_tasks(tmp_path / "t.zarr")[0].size == 8
+    points = zarr.open_group(tmp_path / "t.zarr", mode="r+")["points"]
+    points[4:] = points.fill_value  # what is empty is dropped
+    with pytest.raises(ValueError, match="points of 't.zarr' must be written as a whole, but 2 of 4"):
+        read_tasks(tmp_path / "t.zarr")

@@ -218,3 +218,22 @@ def test_numbered_draws_and_the_file_of_cmdstan_are_one_chain_not_independent_po
     assert numbered.chains == (1, 2) and numbered.values.tolist() == [20, 10]
     assert read(tmp_path, "lp__,mu,p_mu,g_mu\n-1,1,9,1\n-2,2,9,2\n")[0].chains == (1, 2)
     assert read(tmp_path, "x,score,f\n1,2,3\n")[0].chains is None
+
+
+@pytest.mark.parametrize("header", ["Chain,Draw", "CHAIN,iteration", "chain,Iteration", ".chain,.Iteration"])
+def test_chains_and_draws_are_known_in_capitals_and_as_iterations(tmp_path, header):
+    task = read(tmp_path, f"{header},x,score,f\n1,2,2,2,20\n1,1,1,1,10\n2,1,3,3,30\n2,2,4,4,40\n")
+    assert task.names == ("f",) and task[0].chains == (2, 2) and task[0].values.tolist() == [10, 20, 30, 40]
+
+
+def test_what_orders_the_rows_stands_there_once_and_a_task_in_capitals_is_asked_about(tmp_path):
+    for header in ("chain,Chain", "draw,Iteration"):
+        with pytest.raises(ValueError, match="has both"):
+            read(tmp_path, f"{header},x,score,f\n1,2,2,2,20\n1,1,1,1,10\n")
+    with pytest.raises(ValueError, match="Rename it 'task'"):
+        read(tmp_path, "Task,x,score,value\n1,2,2,2\n2,1,1,1\n")
+    with pytest.raises(ValueError, match="cannot be named"):
+        x = np.linspace(-1, 1, 5)
+        write_tasks(tmp_path / "t.csv", vvcv.Tasks([vvcv.Task(x, -x, x, name="Iteration")]))
+    of_stan = read(tmp_path, "Iteration,p_Iteration,g_Iteration\n1,9,1\n2,9,2\n")  # a parameter of that name
+    assert of_stan.names == ("Iteration",)

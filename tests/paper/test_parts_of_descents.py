@@ -7,6 +7,7 @@ from vvcv import Task, Tasks
 from vvcv.kernels import SquaredExponential
 from vvcv.paper import (
     BlockCoordinateDescent,
+    Exact,
     KernelVariate,
     PolynomialVariate,
     Problem,
@@ -151,3 +152,44 @@ def test_objectives_are_quadratic_forms_of_their_precision():
     assert still.value(residuals, chains) == pytest.approx(expected, rel=1e-12)
     assert Variance(norm=2.0, importance=(0.5, 2.0)).quadratic == still and moving.quadratic is moving
     assert (Variance().norm, Variance().importance) == (1.0, None)
+
+
+@pytest.mark.parametrize("wrong", [2, "ab", (), (1.0, "a")])
+def test_an_importance_that_is_no_list_of_numbers_is_refused_in_words(wrong):
+    with pytest.raises(ValueError, match="positive and finite, one number for each"):
+        Variance(importance=wrong)
+
+
+@pytest.mark.parametrize(
+    ("setting", "wrong", "rule"),
+    [
+        ("decay", "a", "decay multiplies"),
+        ("decay", -1.0, "decay multiplies"),
+        ("decay", np.nan, "decay multiplies"),
+        ("patience", "a", "The patience"),
+        ("patience", -1, "The patience"),
+        ("precision", "float16", "The precision"),
+        ("diverged", "a", "diverged is"),
+        ("objective", Variance, "An objective is .* the class Variance: call it"),
+    ],
+)
+def test_settings_of_a_descent_that_are_none_are_refused_in_words(setting, wrong, rule):
+    with pytest.raises(ValueError, match=rule):
+        StochasticOptimisation(**{setting: wrong})
+
+
+def test_an_objective_that_was_not_called_is_refused_everywhere():
+    with pytest.raises(ValueError, match="the class Variance: call it"):
+        Exact(objective=Variance)
+    with pytest.raises(ValueError, match="p of at least 1"):
+        Variance(norm="a")
+
+
+def test_the_coordinates_that_scores_tell_are_those_of_the_scores():
+    x = np.random.default_rng(0).normal(size=(9, 2)) @ np.array([[2.0, 1.0], [0.0, 0.5]])
+    precision = np.linalg.inv(np.array([[4.0, 2.0], [2.0, 1.25]]))
+    tasks = Tasks.shared(x, -x @ precision, x**2)
+    side = Problem(tasks, PolynomialVariate(2), "precision").side
+    np.testing.assert_allclose(side.scores, -side.points, atol=1e-9)  # a standard normal's
+    with pytest.raises(ValueError, match="tell no covariance. Use 'whitened'"):
+        _ = Problem(Tasks.shared(x, x, x**2), PolynomialVariate(2), "precision").side

@@ -5,7 +5,7 @@ from .groups import in_separate_groups
 from .prepare import Prepared, rounded
 from .standardize import Coordinates, CoordinateSystem, can_whiten
 from .task import Task, Tasks, as_tasks
-from .validation import finite_array, is_number, one_of, require, whole_number
+from .validation import finite_array, is_number, one_of, probability_between, require, whole_number
 
 __all__ = [
     "CoordinateSystem",
@@ -22,6 +22,7 @@ __all__ = [
     "merge_duplicates",
     "one_of",
     "point_numbers",
+    "probability_between",
     "require",
     "rounded",
     "whole_number",

@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import Float
 
 from ..runtime.memory import largest_system
-from .validation import NUMERIC_KINDS, require
+from .validation import NUMERIC_KINDS, require, whole
 
 #: Packages whose arrays are read by slices.
 SLICED = ("zarr", "h5py")
@@ -126,6 +126,7 @@ def lazy_columns(values: Any, leading: tuple[int, ...]) -> list[LazyArray]:
 def _opened(value: Any, what: str) -> Any:
     """What is sliced, of real numbers: of an xarray variable over Dask the Dask array, others as they are."""
     source = value if hasattr(value, "shape") and hasattr(value, "dtype") else np.asarray(value)
+    whole(source, what)
     if _root(value) == "xarray":
         source = value.data if value.chunks is not None else _Sliced(value.variable)
     require(

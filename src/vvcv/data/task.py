@@ -15,7 +15,7 @@ from jaxtyping import Float, Int
 
 from ..runtime.once import cached_property
 from .lazy import LazyArray, lazy_columns, lazy_rows, shape_of, stays_lazy
-from .validation import finite_array, require, visible
+from .validation import column_names, finite_array, require, visible
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,7 +123,11 @@ class Tasks(Sequence[Task]):
 
     @classmethod
     def shared(cls, points: Any, scores: Any, values: Any, names: Sequence[str] | None = None) -> Tasks:
-        """Many integrands on one sample: values `(n, T)`, or `(chain, draw, T)` with points `(chain, draw, d)`."""
+        """Many integrands on one sample: values `(n, T)`, or `(chain, draw, T)` with points `(chain, draw, d)`.
+
+        Columns of a table (pandas, Polars) name the tasks, unless `names` does.
+        """
+        names = column_names(values) if names is None else names
         if stays_lazy(points, scores, values):
             shape = shape_of(points)
             leading, tail = (shape[:-1], shape[-1:]) if len(shape) > 1 else (shape, (1,))

@@ -41,6 +41,16 @@ def finite_array(value: Any, what: str) -> Float[np.ndarray, "..."]:
     return array
 
 
+def column_names(table: Any) -> list[str] | None:
+    """The names of the columns of a table such as pandas', if all of them have one; None of anything else.
+
+    >>> column_names(np.zeros((3, 2))) is None
+    True
+    """
+    names = list(getattr(table, "columns", ()))
+    return names if names and all(isinstance(name, str) for name in names) else None
+
+
 def visible(values: Float[np.ndarray, "..."], what: str) -> Float[np.ndarray, "..."]:
     """Return values unless all are so small, but not zero, that their variance would be zero.
 
@@ -54,6 +64,22 @@ def visible(values: Float[np.ndarray, "..."], what: str) -> Float[np.ndarray, ".
             f"{largest:g}. Change the unit of {what}: multiply them, and divide the answer."
         )
     return values
+
+
+def whole(array: Any, what: str) -> None:
+    """Raise a ValueError where rows of a zarr array of points were never written, and so would be read as zeros.
+
+    Zarr leaves out chunks of zeros alone, too, as values and scores may be; no sample has all its points at one place.
+    """
+    written, chunks = (getattr(array, name, None) for name in ("nchunks_initialized", "nchunks"))
+    if written is None or getattr(array, "shards", None) is not None or not what.startswith("points"):
+        return
+    by_rows = len(array.shape) == 1 or array.chunks[-1] == array.shape[-1]  # one coordinate may be zero everywhere
+    require(
+        not (by_rows and written < chunks),
+        f"{what} must be written as a whole, but {written} of {chunks} chunks of the zarr array are there. Wait until "
+        "it is written, or pass the rows that are: array[:n].",
+    )
 
 
 def require(condition: bool, message: str) -> None:
@@ -83,6 +109,15 @@ def is_number(value: Any) -> bool:
     return np.ndim(value) == 0 and getattr(np.asarray(value), "dtype", np.dtype(object)).kind in "fiu"
 
 
+def probability_between(value: Any, what: str) -> None:
+    """Raise a ValueError unless `value` is a probability other than 0 and 1.
+
+    >>> probability_between(0.95, "level")
+    """
+    fine = is_number(value) and 0 < value < 1
+    require(fine, f"{what} is a probability strictly between 0 and 1, but is {value!r}.")
+
+
 def one_of(value: Any, allowed: Any, what: str) -> None:
     """Raise a ValueError unless `value` is one of the names allowed.
 
@@ -103,6 +138,7 @@ def _plain_array(value: Any, what: str) -> np.ndarray:
                 f"{_first(mask)}. Drop those rows before the call."
             )
         value = value.data
+    whole(value, what)
     try:
         return np.asarray(value)
     except Exception as error:

@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Float
 
 from ..checks import Check, Mixing
-from ..data import Tasks, require
+from ..data import Tasks, probability_between
 from .control_variate import ControlVariate
 from .joint import error_correlation
 
@@ -92,7 +92,7 @@ class Numbers:
 
     def interval(self, level: float = 0.95) -> tuple[Float[np.ndarray, " T"], Float[np.ndarray, " T"]]:
         """Lower and upper ends of intervals that hold each expectation with probability `level`, by Student's t."""
-        require(0 < level < 1, f"level is a probability strictly between 0 and 1, but is {level!r}.")
+        probability_between(level, "level")
         from scipy.stats import t as student  # takes a third of a second
 
         half = student.ppf(0.5 + level / 2, self.freedom) * self.std_error

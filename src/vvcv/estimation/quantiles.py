@@ -15,7 +15,7 @@ import numpy as np
 from jaxtyping import Float
 from scipy.special import ndtr, ndtri
 
-from ..data import Task, Tasks, require
+from ..data import Task, Tasks, is_number, probability_between, require
 from ..data.chains import effective_sizes
 from ..data.derived import derived
 from .functional import Functional
@@ -41,7 +41,7 @@ def probability(source: Any, name: str, *, below: float, **options: Any) -> Func
     >>> bool(abs(found.value - 0.5) < 3 * found.std_error)
     True
     """
-    require(not np.isnan(below), "below must be a number, but is nan.")
+    require(is_number(below) and not np.isnan(below), f"below must be a number, but is {below!r}.")
     tasks = as_source(source)
     step = derived(tasks[name], tasks[name].values <= below, f"P({name} <= {below:g})")
     if np.ptp(step.values) == 0 and np.ptp(tasks[name].values) > 0:
@@ -52,7 +52,7 @@ def probability(source: Any, name: str, *, below: float, **options: Any) -> Func
 
 def quantile(source: Any, name: str, prob: float, **options: Any) -> Functional:
     """The quantile of probability `prob` of one task, with standard error, the plain quantile, and the (small) gain."""
-    require(0 < prob < 1, f"prob is a probability strictly between 0 and 1, but is {prob!r}.")
+    probability_between(prob, "prob")
     tasks = as_source(source)
     values = tasks[name].values
     require(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from inspect import signature
@@ -260,8 +260,9 @@ def _options(kernel: KernelChoice, criterion: Criterion, order: int) -> Options:
     check_order(order)
     if isinstance(kernel, Kernel) or callable(kernel):
         return Options((as_kernel(kernel),), criterion, order)
-    families = CANDIDATES if kernel is None else (kernel,) if isinstance(kernel, str) else tuple(kernel)
-    unknown = [family for family in families if family not in FAMILIES]
+    several = isinstance(kernel, Iterable) and not isinstance(kernel, str)
+    families: tuple[Any, ...] = CANDIDATES if kernel is None else tuple(kernel) if several else (kernel,)
+    unknown = [family for family in families if not isinstance(family, str) or family not in FAMILIES]
     require(
         not unknown and len(families) > 0,
         f"kernel must name families among {list(FAMILIES)}, or be a function k(x, y), but {unknown or 'nothing'} "

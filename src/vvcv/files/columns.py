@@ -13,8 +13,9 @@ from .tables import TASK, Columns
 #: Columns that order the rows, and the one of values where tasks are below each other.
 CHAIN, DRAW, VALUE = "chain", "draw", "value"
 
-#: What R's posterior package calls them; its .draw numbers the draws of all chains and counts where .iteration is not.
-OF_R = {CHAIN: (".chain",), DRAW: (".iteration", ".draw")}
+#: What others call them, in small or capital letters: samplers' tables, and R's posterior package, whose .draw numbers
+#: the draws of all chains and counts where .iteration is not.
+ALSO = {CHAIN: (CHAIN, ".chain"), DRAW: (DRAW, ".iteration", "iteration", ".draw")}
 
 #: Columns that Stan adds for itself end so.
 STANS_OWN = "__"
@@ -77,23 +78,35 @@ def indexed(columns: Columns, what: str) -> list[str]:
 
 
 def _in_our_names(columns: Columns, file: str) -> Columns:
-    """The table with R's columns of chains and draws under our names.
+    """The table with columns of chains and draws under our names, whoever has written them; Stan's parameters stay.
 
     >>> list(_in_our_names({"x": 0, ".chain": 0, ".iteration": 0, ".draw": 0}, "draws.csv"))
     ['x', 'chain', 'draw']
+    >>> list(_in_our_names({"Chain": 0, "Iteration": 0, "x": 0}, "draws.csv"))
+    ['x', 'chain', 'draw']
     """
+    capital = [name for name in columns if name.lower() == TASK != name]
+    require(
+        not capital,
+        f"{file!r} has a column {capital[:1]}. Rename it {TASK!r} if it says which task a row belongs to, or otherwise "
+        "if it holds values.",
+    )
     ours = dict(columns)
-    for name, others in OF_R.items():
-        found = [ours.pop(other) for other in others if other in columns]
-        require(not found or name not in ours, f"{file!r} has both {name!r} and {others[0]!r}. Remove one of them.")
-        ours |= {name: found[0]} if found else {}
+    for name, others in ALSO.items():
+        known = [given for given in columns if given.lower() in others and f"p_{given}" not in columns]
+        found = [given for other in others for given in known if given.lower() == other]
+        kept = found[:1] if found == [".iteration", ".draw"] else found
+        both = " and ".join(map(repr, kept))
+        require(len(kept) < 2, f"{file!r} has both {both}. Remove one of them.")
+        ours = {given: column for given, column in ours.items() if given not in found}
+        ours |= {name: columns[kept[0]]} if kept else {}
     return ours
 
 
 def _named(columns: Columns) -> list[str]:
     """The columns of values: all but points, scores and what orders the rows."""
-    special = {*indexed(columns, "x"), *indexed(columns, "score"), CHAIN, DRAW, TASK, *OF_R[CHAIN], *OF_R[DRAW]}
-    return [name for name in columns if name not in special and not name.endswith(STANS_OWN)]
+    ordering, places = {TASK, *ALSO[CHAIN], *ALSO[DRAW]}, {*indexed(columns, "x"), *indexed(columns, "score")}
+    return [n for n in columns if n not in places and n.lower() not in ordering and not n.endswith(STANS_OWN)]
 
 
 def _require_pairs(columns: Columns, points: list[str], scores: list[str], file: str) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..data import require
+from ..data.validation import whole
 from .arrays import NAMES, POINTS, POSTERIOR, SCORES, Labelled, wanted
 from .limits import readable, within
 
@@ -39,6 +40,7 @@ def read_zarr(file: Path, limit: int) -> dict[str, Labelled]:
     """The arrays of a zarr folder that may be needed, where none of its codecs can run code."""
     _need_zarr()
     _refuse_pickle(file)
+    _refuse_parts(file)
     return _read(file, limit, "zarr", "zarr", ZARR_REMEDY)
 
 
@@ -144,6 +146,17 @@ def _refuse_pickle(folder: Path) -> None:
             f"{folder.name!r} names the codec {next(iter(named), '')[:40]!r}, but files must not hold pickled objects, "
             "which can run any code. Write numbers and plain text.",
         )
+
+
+def _refuse_parts(folder: Path) -> None:
+    """Points of which chunks were never written would be zeros."""
+    import zarr
+
+    with readable(folder, "zarr", ZARR_REMEDY):
+        group = zarr.open_group(folder, mode="r")
+        points = [array for path, array in group.members(max_depth=None) if path.rpartition("/")[2] in POINTS]
+    for array in points:
+        whole(array, f"points of {folder.name!r}")
 
 
 def _texts(value: Any) -> Iterator[str]:

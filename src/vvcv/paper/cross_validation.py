@@ -12,7 +12,7 @@ from scipy.spatial.distance import pdist
 
 from ..data import Tasks, as_tasks, finite_array
 from .fitting import fit_replications
-from .objective import Objective, Variance
+from .objective import Objective, Variance, check_objective
 from .selection import Selection
 from .splits import folds
 from .variates import Variate
@@ -46,6 +46,7 @@ def cross_validate(
     tasks = as_tasks(tasks)
     if not candidates:
         raise ValueError("Cross-validation needs candidates, but there are none. Pass {name: (variate, selection)}.")
+    check_objective(objective or Variance())
     parts = folds(tasks, count, seed)
     objectives = {}
     for name, (variate, selection) in candidates.items():

@@ -13,7 +13,7 @@ from ..linear_system.design import Design
 from ..linear_system.model import solve
 from .closed_form import joint_solution, solution_given_means
 from .error_bars import exact_covariance
-from .objective import Objective, Variance, check_penalty
+from .objective import Objective, Variance, check_objective, check_penalty
 from .problem import Problem
 from .result import Fit
 from .selection import Seed, Selection
@@ -40,6 +40,7 @@ class Exact(Selection):
 
     def __post_init__(self) -> None:
         check_penalty(self.regularization)
+        check_objective(self.objective)
         one_of(self.penalty, (None, *get_args(Penalty)), "The penalty")
 
     def select(self, problem: Problem, seed: Seed = 0) -> Fit:

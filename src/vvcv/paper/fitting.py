@@ -16,6 +16,7 @@ from ..linear_system.model import Model
 from ..runtime.device import Device, placed
 from .estimators import Estimator, Intercept
 from .exact import Exact, ModelSolution
+from .objective import kind_of
 from .problem import Problem
 from .restricted_likelihood import RestrictedLikelihood
 from .result import Fit
@@ -50,7 +51,7 @@ def fit(
     whole = as_tasks(tasks)
     require(
         estimator is None or isinstance(estimator, Estimator),
-        f"An estimator is None, Intercept(), Split(...) or CrossFit(...), but got {_kind(estimator)}.",
+        f"An estimator is None, Intercept(), Split(...) or CrossFit(...), but got {kind_of(estimator)}.",
     )
     chosen, way = _understood(variate, selection)
 
@@ -97,24 +98,11 @@ def _understood(variate: Any, selection: Selection | None) -> tuple[Variate, Sel
     require(
         isinstance(variate, Variate),
         "A variate is one of KernelVariate(kernel), PolynomialVariate(degree), BasisVariate(function), "
-        f"NeuralVariate(network), a Model or the name of a rung, but got {_kind(variate)}.",
+        f"NeuralVariate(network), a Model or the name of a rung, but got {kind_of(variate)}.",
     )
     if not isinstance(selection, Selection):
         raise ValueError(
             "A selection is one of Exact, Alternation, ConvexSequence, StochasticOptimisation, BlockCoordinateDescent "
-            f"or RestrictedLikelihood, with its settings, but got {_kind(selection)}."
+            f"or RestrictedLikelihood, with its settings, but got {kind_of(selection)}."
         )
     return variate, selection
-
-
-def _kind(given: Any) -> str:
-    """What was given, in words: a class that was not called says so.
-
-    >>> _kind(Exact), _kind(3)
-    ('the class Exact: call it, Exact(...)', 'a int')
-    """
-    return (
-        f"the class {given.__name__}: call it, {given.__name__}(...)"
-        if isinstance(given, type)
-        else (f"a {type(given).__name__}")
-    )

@@ -9,7 +9,7 @@ Both objectives are quadratic forms of the residuals of each task (for p = 1), w
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import ceil, inf, sqrt
 from typing import Any, Literal
@@ -90,6 +90,25 @@ def check_penalty(regularization: Any) -> None:
         raise ValueError(f"The penalty lambda must be finite and not negative, but is {regularization!r}.")
 
 
+def check_objective(objective: Any) -> None:
+    """Refuse what is no objective.
+
+    >>> check_objective(Variance())
+    """
+    if not isinstance(objective, Objective):
+        raise ValueError(f"An objective is Variance(...) or MarkovChainVariance(...), but got {kind_of(objective)}.")
+
+
+def kind_of(given: Any) -> str:
+    """What was given, in words: a class that was not called says so.
+
+    >>> kind_of(Variance), kind_of(3)
+    ('the class Variance: call it, Variance(...)', 'a int')
+    """
+    name = given.__name__ if isinstance(given, type) else type(given).__name__
+    return f"the class {name}: call it, {name}(...)" if isinstance(given, type) else f"a {name}"
+
+
 def lag_weights(draws: int, window: Window = "bartlett", bandwidth: int | None = None) -> Float[np.ndarray, " draw"]:
     """Weights of the lags 0, ..., draws - 1; both windows keep the estimate non-negative.
 
@@ -151,16 +170,17 @@ class Variance(Objective):
     importance: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
-        if not self.norm >= 1:
+        if not (is_number(self.norm) and self.norm >= 1):
             raise ValueError(f"A norm on R^T has p of at least 1 (or inf), but p = {self.norm!r}.")
         if self.importance is not None:
-            weights = tuple(float(w) for w in self.importance)
-            if not all(0 < w < inf for w in weights):
+            given = self.importance
+            weights = tuple(given) if isinstance(given, Iterable) and not isinstance(given, str) else ()
+            if not weights or not all(is_number(w) and 0 < w < inf for w in weights):
                 raise ValueError(
-                    f"The importance of every task must be positive and finite, but is {weights}. Leave a task out of "
-                    "the data if it is not to be fitted at all."
+                    f"The importance of every task must be positive and finite, one number for each, but is {given!r}. "
+                    "Leave a task out of the data if it is not to be fitted at all."
                 )
-            object.__setattr__(self, "importance", weights)
+            object.__setattr__(self, "importance", tuple(map(float, weights)))
 
     def loss(self, residuals, task, weights, chains):
         return j_vv(residuals, task, weights, len(chains), self.norm, self._weights(len(chains)))

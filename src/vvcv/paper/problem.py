@@ -17,7 +17,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from ..data import Coordinates, Tasks, as_tasks, one_of, require
-from ..data.standardize import CoordinateSystem
+from ..data.standardize import CoordinateSystem, covariance_from_scores
 from ..kernels import Coregionalization, Side
 from ..linear_system.design import orthonormal_features
 from ..runtime.precision import float64
@@ -143,12 +143,26 @@ class Problem:
 
     @cached_property
     def _system(self) -> Coordinates | None:
-        return None if self.coordinates is None else Coordinates.fit(self.tasks.points, self.coordinates)
+        return None if self.coordinates is None else _standard(self.tasks, self.coordinates)
 
     def _view(self, points: np.ndarray, scores: np.ndarray, task: np.ndarray) -> Side:
         if self._system is None:
             return Side(points, scores, task)
         return Side(self._system.points(points), self._system.scores(scores), task)
+
+
+def _standard(tasks: Tasks, system: CoordinateSystem) -> Coordinates:
+    """Standard coordinates of all rows; of the system `precision` the scores tell them."""
+    if system != "precision":
+        return Coordinates.fit(tasks.points, system)
+    origins = np.concatenate([np.broadcast_to(task.points.mean(axis=0), task.points.shape) for task in tasks])
+    covariance = covariance_from_scores(tasks.points, tasks.scores, origins)
+    if covariance is None:
+        raise ValueError(
+            "The coordinates 'precision' need scores that fall along every axis as points grow, and more points than "
+            "axes, but these tell no covariance. Use 'whitened' or 'scaled'."
+        )
+    return Coordinates.by_scores(tasks.points, tasks.scores, covariance)
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Float
 
 from ..data import is_number, one_of, whole_number
-from .objective import Objective, Variance, check_penalty
+from .objective import Objective, Variance, check_objective, check_penalty
 from .variates.space import Penalty
 
 if TYPE_CHECKING:
@@ -76,5 +76,14 @@ def _check(settings: DescentSettings) -> None:
         raise ValueError(f"The learning rate must be positive and finite, but is {settings.learning_rate!r}.")
     if not (is_number(settings.held_out) and 0 <= settings.held_out < 1):
         raise ValueError(f"held_out is a fraction of the data, from 0 to below 1, but is {settings.held_out!r}.")
+    if not (is_number(settings.decay) and 0 < settings.decay < np.inf):
+        raise ValueError(
+            f"decay multiplies the learning rate, and must be positive and finite, not {settings.decay!r}."
+        )
+    whole_number(settings.patience, 1, "The patience, in epochs,")
+    one_of(settings.precision, ("float64", "float32"), "The precision")
+    if not (is_number(settings.diverged) and settings.diverged > 0):
+        raise ValueError(f"diverged is a positive multiple of the first objective, but is {settings.diverged!r}.")
     check_penalty(settings.regularization)
+    check_objective(settings.objective)
     settings.objective.check_batches(settings.batch_size)

@@ -71,7 +71,7 @@ def _named(device: str | jax.Device) -> jax.Device | None:
     if device == "cpu":
         return None
     try:
-        return jax.local_devices(backend=device)[0]
+        return jax.local_devices(backend=str(device))[0]
     except RuntimeError:
         present = sorted({each.platform for each in jax.local_devices()} | {"cpu"})
         raise ValueError(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..data import require
+from ..data import probability_between
 from ..report import simple_table, with_error
 from .plot import plot_evidence
 from .quadrature import PerTemperature
@@ -53,7 +53,7 @@ class Evidence:
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """Ends of an interval that holds the log evidence with probability `level`, by a normal distribution."""
-        require(0 < level < 1, f"level is a probability strictly between 0 and 1, but is {level!r}.")
+        probability_between(level, "level")
         half = NormalDist().inv_cdf(0.5 + level / 2) * self.std_error
         return self.log_evidence - half, self.log_evidence + half
 
