@@ -50,7 +50,7 @@ def test_error_bars_do_not_depend_on_blocks_that_cut_runs(small_machine, repeati
 
 
 def test_error_bars_of_metropolis_chains_are_honest(monkeypatch):
-    """Of ten other samples one set in a thousand is above 1.1; with copies left in, the median is 1.4."""
+    """Of thirty samples ten drawn again exceed 1.1 in one of a thousand cases; these ten do not tell copies left in."""
     monkeypatch.setattr(large_ladder, "largest_system", lambda: 300)
     monkeypatch.setattr(look, "PILOT_ROWS", 400)
     exact, z = np.exp([0.26, -1.04]), []
