@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from random_walks import metropolis
 
 from vvcv.data import lazy
 from vvcv.estimation import large_ladder
@@ -47,4 +48,11 @@ def chains():
     points[:, 0] = rng.normal(size=(4, DIMENSION))
     for i in range(1, points.shape[1]):
         points[:, i] = 0.8 * points[:, i - 1] + 0.6 * rng.normal(size=(4, DIMENSION))
+    return points, -points, integrands(points)
+
+
+@pytest.fixture(scope="session")
+def repeating():
+    """Four Metropolis chains, two thirds of whose rows repeat the one before them."""
+    points = metropolis(seed=9, draws=ROWS // 4)
     return points, -points, integrands(points)

@@ -22,7 +22,7 @@ def numbers(estimate):
     return np.concatenate([estimate.mean, estimate.std_error, estimate.cross_fitted_std_error, estimate.covariance[0]])
 
 
-@pytest.mark.parametrize("kind", ["sample", "skewed", "chains"])
+@pytest.mark.parametrize("kind", ["sample", "skewed", "chains", "repeating"])
 def test_streamed_polynomials_are_least_squares_of_all_rows(small_machine, kind, request, monkeypatch):
     tasks = vvcv.Tasks.shared(*request.getfixturevalue(kind))
     new = np.random.default_rng(0).normal(size=(5, 2))

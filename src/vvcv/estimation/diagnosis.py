@@ -9,7 +9,7 @@ import sys
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
@@ -52,6 +52,8 @@ class Diagnosis:
 
     def announce(self, tasks: Tasks, on_alarm: OnAlarm) -> None:
         """Warn of all alarms at once, at the line of the user's call, or refuse the data."""
+        words = get_args(OnAlarm)
+        require(on_alarm in words, f"on_alarm must be one of {list(words)}, but is {on_alarm!r}.")
         alarms = [] if on_alarm == "ignore" else self.alarms(tasks)
         if not alarms:
             return

@@ -120,7 +120,7 @@ class LargeFits:
         fits = [
             self._of_stage(stage, solution, fitted.sums, (k, task), inefficiency[:, k, task])
             for k, (stage, solution) in enumerate(fitted.stages)
-            if stage.columns <= self.rows.count - 3
+            if stage.columns <= fitted.sums.runs - 3
         ]
         by_degree = compared_with_richer([fit for fit in fits if fit.stage.degree])
         return by_degree + [fit for fit in fits if not fit.stage.degree]
@@ -134,11 +134,15 @@ class LargeFits:
         first, second, third = (float(power[at]) / n for power in sums.powers)
         spread = np.sqrt(max(second - first**2, 0.0))
         mean = float(shift + scale * solution.mean(stage.columns)[task])
-        most = max(n - stage.columns, 1)
+        most = max(round(sums.runs) - stage.columns, 1)
         believed = np.sqrt(sums.residual[at] / most) * np.linalg.norm(solution.constant[: stage.columns])
         squares = float(sums.products[series, series])
         jackknife = np.sqrt(squares)
-        freedom = most if stage.method == "inducing" else degrees_of_freedom(squares, float(sums.fourths[at]), n, most)
+        freedom = (
+            most
+            if stage.method == "inducing"
+            else degrees_of_freedom(squares, float(sums.fourths[at]), round(sums.runs), most)
+        )
         moved, left = np.maximum(inefficiency, 1.0)
         error = jackknife * np.sqrt(moved)
         return LargeFit(
@@ -147,10 +151,10 @@ class LargeFits:
             mean,
             std_error=float(scale * (max(error, believed) if stage.method == "inducing" else error)),
             model_error=float(scale * believed),
-            left_out_error=float(scale * np.sqrt(second)),
+            left_out_error=float(scale * np.sqrt(sums.squares[at] / sums.runs)),
             freedom=max(freedom / moved, 1.0),
             jackknife=float(scale * jackknife),
-            witness=mean + float(scale * (sums.powers[0][at] - sums.move[at])) / n,
+            witness=mean + float(scale * sums.witness[at]) / n,
             witness_error=float(scale * spread * np.sqrt(left / n)),
             witness_size=n / left,
             skewness=float(third / second**1.5) if second > 0 else 0.0,
@@ -164,7 +168,7 @@ class LargeFits:
         solutions = solve_normal_equations(self.rows, features, look.shift, look.scale)
         stages = [(stage, solution) for solution in solutions for stage in solution.features.stages]
         batching = self._batching(2 * len(stages) * len(self.rows.names))
-        return Fitted(stages, sum_residuals(self.rows, solutions, look.shift, look.scale, batching))
+        return Fitted(stages, sum_residuals(self.rows, solutions, look, batching))
 
     def _features(self, methods: tuple[str, ...]) -> list[Features]:
         kernels: list[Inducing | None] = [None] if "zv" in methods else []
@@ -185,11 +189,15 @@ class LargeFits:
         return np.maximum(found, 1.0 / np.log10(max(moments.count, 10)))
 
     def _inefficiency(self, sums: ResidualSums) -> Float[np.ndarray, "2 k T"]:
-        """Of moves and of left-out residuals, for every fit and task."""
-        shape = (2, *sums.move.shape)
-        batching = self._batching(2 * sums.move.size)
+        """Of moves, beside those of whole runs, and of left-out residuals, for every fit and task.
+
+        What repeated rows of a chain are worth its autocorrelation tells; others that repeat say nothing new.
+        """
+        batching = self._batching(sums.moves.size)
         if batching is None or sums.batches is None:
-            return np.ones(shape)
-        moves = np.diag(sums.products).reshape(sums.move.shape) / sums.count - (sums.move / sums.count) ** 2
-        left = sums.powers[1] / sums.count - (sums.powers[0] / sums.count) ** 2
-        return batching.inefficiency(sums.batches, np.stack([moves, left]).ravel()).reshape(shape)
+            return np.stack([np.ones_like(sums.witness), np.full_like(sums.witness, sums.count / sums.runs)])
+        first, second = np.stack([sums.moves, sums.powers[:2]], axis=1) / sums.count
+        found = batching.inefficiency(sums.batches, (second - first**2).ravel()).reshape(second.shape)
+        of_runs = np.diag(sums.products).reshape(sums.witness.shape)
+        found[0] *= sums.moves[1] / np.where(of_runs > 0, of_runs, 1.0)
+        return found

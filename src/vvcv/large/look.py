@@ -18,6 +18,7 @@ from ..data import Coordinates, Task, Tasks
 from .batches import Batching, BatchSums
 from .passes import sum_over
 from .rows import Block, Rows
+from .runs import Edges
 
 #: Rows on which models are tuned and inducing points chosen: twice the most inducing points, and a system that any
 #: machine solves in a second or two.
@@ -88,7 +89,7 @@ class Outer:
 
 @dataclass(frozen=True, eq=False)
 class Look:
-    """What the first pass has seen: moments of the values and of the points, rows drawn and the outermost."""
+    """What the first pass has seen: moments of values and points, rows drawn, the outermost, and where blocks end."""
 
     moments: Moments
     places: Moments
@@ -96,13 +97,14 @@ class Look:
     index: Int[np.ndarray, " p"]
     rows: Float[np.ndarray, "p 2d+T"]
     outer: Outer
+    edges: Edges
 
     def __add__(self, other: Look) -> Look:
         batches = None if self.batches is None or other.batches is None else self.batches + other.batches
         index = np.concatenate([self.index, other.index])
         rows = np.concatenate([self.rows, other.rows])
-        places, outer = self.places + other.places, self.outer + other.outer
-        return Look(self.moments + other.moments, places, batches, index, rows, outer)
+        places, outer, edges = self.places + other.places, self.outer + other.outer, self.edges + other.edges
+        return Look(self.moments + other.moments, places, batches, index, rows, outer, edges)
 
     def pilot(self, rows: Rows) -> Tasks:
         """The rows that were drawn, in the order of the sample, as tasks in memory."""
@@ -151,7 +153,8 @@ class Looking:
         rows = np.hstack([block.points[chosen], block.scores[chosen], values[chosen]])
         batches = None if self.batching is None else self.batching.sums(values, block.chain, block.draw)
         places, outer = Moments.of(block.points), Outer(self.each, index, block.points, block.scores).reduced()
-        return Look(Moments.of(values), places, batches, index[chosen], rows, outer)
+        edges = Edges.of(self.draws, block.points, index, block.copies)
+        return Look(Moments.of(values), places, batches, index[chosen], rows, outer, edges)
 
 
 def look_at(rows: Rows, batching: Batching | None) -> Look:

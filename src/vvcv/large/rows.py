@@ -18,6 +18,7 @@ from jaxtyping import Float, Int
 from ..data import Task, require
 from ..data.lazy import LazyArray
 from ..data.validation import LARGEST
+from .runs import run_lengths
 
 #: Rows that are read at a time from arrays that have no chunks of their own: a few megabytes for each ten columns,
 #: enough to keep disk and processor busy.
@@ -38,13 +39,14 @@ class Place(NamedTuple):
 
 
 class Block(NamedTuple):
-    """Rows in memory, chain by chain, each with its chain and draw."""
+    """Rows in memory, chain by chain, each with its chain, its draw and the length of the run of copies it lies in."""
 
     points: Float[np.ndarray, "k d"]
     scores: Float[np.ndarray, "k d"]
     values: Float[np.ndarray, "k T"]
     chain: Int[np.ndarray, " k"]
     draw: Int[np.ndarray, " k"]
+    copies: Int[np.ndarray, " k"]
 
     def strip(self, rows: slice) -> Block:
         """Some of the rows."""
@@ -146,7 +148,8 @@ class Rows:
             self._require_finite(checked[-1], place, what)
         points, scores, *values = (array.reshape(-1, *array.shape[2:]) for array in checked)
         chain, draw = np.divmod(np.arange(len(points)), place.shape[1])
-        return Block(points, scores, np.column_stack(values), chain + place.chains.start, draw + place.draws.start)
+        where = chain + place.chains.start, draw + place.draws.start
+        return Block(points, scores, np.column_stack(values), *where, run_lengths(points, chain))
 
     def where(self, place: Place) -> str:
         """A block in words."""

@@ -15,6 +15,7 @@ import numpy as np
 from jaxtyping import Float
 
 from ..data import require
+from ..estimation.diagnosis import Diagnosis, OnAlarm
 from ..runtime.device import Device, placed
 from ..runtime.memory import largest_system
 from ..runtime.precision import float64
@@ -26,6 +27,7 @@ from .moments import EVALUATIONS, PathFit, PerTemperature, Tick, fit_path
 from .quadrature import quadrature_errors, quadrature_weights
 from .result import Evidence
 from .samples import PathSamples, fields_of
+from .scores import describe_scores
 
 
 def evidence(
@@ -38,6 +40,7 @@ def evidence(
     compare: bool = True,
     progress: bool = False,
     device: Device = None,
+    on_alarm: OnAlarm = "warn",
 ) -> Evidence:
     """Log evidence by thermodynamic integration with joint vector-valued control variates over all temperatures.
 
@@ -47,7 +50,7 @@ def evidence(
     with these names, as attributes or keys, can be the only argument.
 
     `compare` adds plain averages, stepping stones and, where `pymbar` is installed, MBAR from the same draws. `device`
-    is where large systems are solved, as in `vvcv.estimate`.
+    (for large systems) and `on_alarm` (scores that fail Stein's identities) are those of `vvcv.estimate`.
 
     >>> rng, t = np.random.default_rng(0), (np.arange(11) / 10) ** 3  # x ~ N(0, 1), y = 0.5 ~ N(x, 1)
     >>> x = rng.normal(0.5 * t / (1 + t), 1 / np.sqrt(1 + t), size=(12, 11)).T
@@ -60,10 +63,9 @@ def evidence(
     given = {"log_likelihoods": log_likelihoods, "points": points}
     given |= {"scores_likelihood": scores_likelihood, "scores_prior": scores_prior}
     alone = points is None and scores_likelihood is None and scores_prior is None
-    fields = fields_of(log_likelihoods if alone else given, temperatures)
-    samples = PathSamples.of(**fields)
+    samples = PathSamples.of(**fields_of(log_likelihoods if alone else given, temperatures))
     with placed(device):
-        _check_size(sum(samples.sizes))
+        _check(samples, on_alarm)
         warn_of_improper_prior(samples)
         started = time.perf_counter()
         # Two stages of at most EVALUATIONS each; more in several dimensions.
@@ -124,10 +126,11 @@ def _result(samples: PathSamples, means: Any, variances: Any, comparison: tuple,
     )
 
 
-def _check_size(rows: int) -> None:
-    most = largest_system()
+def _check(samples: PathSamples, on_alarm: OnAlarm) -> None:
+    rows, most = sum(samples.sizes), largest_system()
     require(
         rows <= most,
         f"All draws of all temperatures enter one exact system, but there are {rows} and there is room for {most}, in "
         "memory and in minutes. Keep every k-th draw.",
     )
+    Diagnosis(tuple(describe_scores(samples))).announce(samples.tasks(samples.log_likelihoods), on_alarm)
