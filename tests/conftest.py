@@ -6,6 +6,7 @@ VVCV_FUZZ_EXAMPLES says how many examples each property test draws, from a fresh
 
 import os
 import signal
+import sys
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell starts programs in the background
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -13,7 +14,8 @@ for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_name, "1")
 os.environ.setdefault("MPLBACKEND", "Agg")
 
-from hypothesis import HealthCheck, settings  # noqa: E402  (threads are read when NumPy is first imported)
+import pytest  # noqa: E402  (threads are read when NumPy is first imported)
+from hypothesis import HealthCheck, settings  # noqa: E402
 
 settings.register_profile(
     "default",
@@ -24,3 +26,12 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("default")
+
+
+@pytest.fixture(autouse=True)
+def _no_figure_stays_open():
+    """Of more than twenty open figures matplotlib warns, whichever test opened them."""
+    yield
+    pyplot = sys.modules.get("matplotlib.pyplot")
+    if pyplot is not None:
+        pyplot.close("all")
