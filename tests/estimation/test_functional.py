@@ -173,6 +173,11 @@ def test_what_has_no_slope_is_refused(g):
         vvcv.functional(an_estimate(), g)
 
 
+def test_a_level_that_is_no_probability_is_refused_in_words():
+    with pytest.raises(ValueError, match="level"):
+        vvcv.functional(an_estimate(), lambda m: m["a"]).interval("a")
+
+
 def test_means_are_not_asked_for_in_pairs():
     with pytest.raises(ValueError, match="one by one"):
         vvcv.functional(an_estimate(), lambda m: m["a", "b"])

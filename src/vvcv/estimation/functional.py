@@ -20,11 +20,12 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from ..data import Tasks, as_tasks, require
+from ..data import Tasks, as_tasks, probability_between, require
 from ..data.derived import derived
 from ..report import printable, with_error
 from ..report.table import gain as gain_words
 from ..runtime.precision import float64
+from ..runtime.tracing import differentiable
 from .diagnosis import Diagnosis, OnAlarm
 from .joint import of_functions, value_correlation
 from .result import Estimate
@@ -72,7 +73,7 @@ class Functional:
 
     def interval(self, level: float = 0.95) -> tuple[Float[np.ndarray, "..."], Float[np.ndarray, "..."]]:
         """Lower and upper ends of intervals that hold the true value with probability `level`."""
-        require(0 < level < 1, f"level is a probability strictly between 0 and 1, but is {level!r}.")
+        probability_between(level, "level")
         from scipy.stats import t as student  # takes a third of a second
 
         half = student.ppf(0.5 + level / 2, self.freedom) * self.std_error
@@ -223,12 +224,8 @@ def _as_numbers(value: Any, label: str) -> Float[Array, "..."]:
 
 
 def _with_slopes(function: Callable[[Any], Any], means: np.ndarray, label: str) -> tuple[np.ndarray, np.ndarray]:
-    try:
+    with differentiable(label):
         return np.asarray(function(jnp.asarray(means))), np.asarray(jax.jacrev(function)(jnp.asarray(means)))
-    except (jax.errors.TracerArrayConversionError, jax.errors.ConcretizationTypeError):
-        raise ValueError(
-            f"{label} must be a function that JAX can differentiate: use jax.numpy, not numpy, math or float()."
-        ) from None
 
 
 def _error_and_freedom(result: Estimate, slopes: Float[np.ndarray, "... T"]) -> tuple[np.ndarray, np.ndarray]:
