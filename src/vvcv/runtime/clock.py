@@ -68,7 +68,7 @@ def _note() -> None:
 
 
 def time_was_short() -> bool:
-    """Whether anyone, in any part of this block, has found that no time was left.
+    """Whether anyone, in any part of this block, has found that no time was left, or too little.
 
     >>> with limited(60.0):
     ...     with limited(0.0):
