@@ -7,8 +7,9 @@ from vvcv.kernels import Side, SquaredExponential
 from vvcv.linear_system.dense import DenseSystem
 from vvcv.linear_system.design import Design
 from vvcv.linear_system.inverse import LEAF, diagonal_from_root, inverse_from_root, inverse_of_factor
-from vvcv.linear_system.mean_errors import Errors, tail_moves
+from vvcv.linear_system.mean_errors import Errors, Judgement, Outermost
 from vvcv.linear_system.merit import merit_of
+from vvcv.linear_system.model import Model, solve
 from vvcv.stein import SteinKernel, gram, polynomial_features
 
 RNG = np.random.default_rng(0)
@@ -132,30 +133,58 @@ def test_the_merit_of_a_fit_that_leaves_nothing_is_a_number():
 
 
 @pytest.mark.parametrize("shared", [False, True])
-def test_the_tail_is_what_a_refit_without_the_outermost_points_differs_by(shared):
-    given = design((9, 16))
+def test_the_outermost_points_tell_what_a_refit_without_them_differs_by_and_how_well_it_predicts_them(shared):
+    given, axes = design((9, 16)), np.array([0.9, 0.1])
     if shared:
         side = Side(given.side.points + 5, given.side.scores, np.zeros(25, int))
         given = Design.build(side, np.column_stack([given.values, np.cos(given.values)]), np.ones(25), 1)
     matrix = gram(SteinKernel(SquaredExponential(1.5)), given.side, given.side) + 1e-3 * np.eye(25)
     found = DenseSystem(matrix.copy(), given.columns, given.values)
-    variance = found.leave_one_out()[1].reshape(25, -1)[:, 0]
-    expected = []
+    tail, far = [], []
     for task, count in [(0, 5)] if shared else [(0, 3), (1, 4)]:
         rows = given.rows(task)
-        far = np.argsort(-variance[rows])[:count]
-        kept = np.setdiff1d(np.arange(25), rows[far])
+        points = given.side.points[rows]
+        out = rows[np.argsort(-((points - points.mean(axis=0)) ** 2 @ axes))[:count]]
+        kept = np.setdiff1d(np.arange(25), out)
         refit = DenseSystem(matrix[np.ix_(kept, kept)].copy(), given.columns[kept], given.values[kept])
-        expected.append(np.atleast_1d(np.abs(found.coefficients[task] - refit.coefficients[task])))
-    np.testing.assert_allclose(tail_moves(found, given), np.concatenate(expected), rtol=1e-8)
+        tail.append(np.atleast_1d(found.coefficients[task] - refit.coefficients[task]))
+        residual, covariance = predicted(refit, matrix, given, kept, out)
+        squares = np.sum(residual * np.linalg.solve(covariance, residual), axis=0) / count
+        far.append(np.sqrt(np.atleast_1d(squares)))
+    outermost = Outermost.of(found, given, axes)
+    np.testing.assert_allclose(outermost.tail, np.concatenate(tail), rtol=1e-7)
+    np.testing.assert_allclose(outermost.far, np.concatenate(far), rtol=1e-7)
+
+
+def predicted(refit, matrix, given, kept, out):
+    """Residuals of the rows `out` predicted from those kept, and their covariance under the model."""
+    cross = matrix[np.ix_(out, kept)]
+    residual = given.values[out] - given.columns[out] @ refit.coefficients - cross @ refit.weights
+    solved = np.linalg.solve(matrix[np.ix_(kept, kept)], np.column_stack([cross.T, given.columns[kept]]))
+    k = len(out)
+    unexplained = given.columns[out] - cross @ solved[:, k:]
+    own = matrix[np.ix_(out, out)] - cross @ solved[:, :k]
+    return residual, own + unexplained @ refit.covariance @ unexplained.T
 
 
 def test_outermost_are_points_far_out_along_the_axes_that_count():
-    x = np.random.default_rng(3).normal(size=(100, 2)) * [1.0, 50.0]
-    side = Side(x, -x / [1.0, 2500.0], np.zeros(100, int))
-    values = np.cos(x[:, 0])
-    given = Design.build(side, values, np.ones(100), 1)
-    matrix = gram(SteinKernel(SquaredExponential(np.array([1.0, 1e6]))), side, side) + 1e-6 * np.eye(100)
-    found = DenseSystem(matrix.copy(), given.columns, values)
-    far = np.argsort(-np.abs(x[:, 0]))[:10]
-    assert len(np.intersect1d(far, np.argsort(-found.leave_one_out()[1])[:10])) >= 7
+    x = np.random.default_rng(3).normal(size=(100, 2))
+    side = Side(x, -x, np.zeros(100, int))
+    given = Design.build(side, np.cos(x[:, 0]), np.ones(100), 1)
+    kernel = SteinKernel(SquaredExponential(1.5), axes=[1.0, 1e-6])
+    model = Model(kernel, 1e-6)
+    system = solve(model, given)
+    far = np.argsort(-np.abs(x[:, 0] - x[:, 0].mean()))[:10]
+    ((residual, _),) = system.leave_rows_out([far])
+    judged = Judgement.of(model, system, given, 0)
+    np.testing.assert_allclose(judged.outermost.tail, [system.influence[0, far] @ residual], rtol=1e-6)
+
+
+def test_points_and_their_mirror_images_are_told_apart_by_no_last_bit():
+    half = np.random.default_rng(4).normal(size=(25, 2))  # seven of fifty are outermost: one image is, the other not
+    model, found = Model(SteinKernel(SquaredExponential(1.0)), 1e-3), []
+    for bit in (-(2.0**-52), 0.0, 2.0**-52):
+        x = np.concatenate([half, -half * (1 + bit)])
+        given = Design.build(Side(x, -x, np.zeros(50, int)), np.exp(x[:, 0]), np.ones(50), 1)
+        found.append(Judgement.of(model, solve(model, given), given, 0).outermost.tail)
+    np.testing.assert_allclose(found, np.broadcast_to(found[0], (3, 1)), rtol=1e-6)

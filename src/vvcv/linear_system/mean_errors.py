@@ -9,7 +9,8 @@ With r_i the residual of value i predicted from all others, v_i its variance und
     move_ti    = c_ti r_i                                what the mean would move by, value i replaced by its prediction
     jackknife_t = sqrt(sum_i move_ti^2)
     drift_t    = |sum_i move_ti|                         what all values together moved it by, each as the last to come
-    tail_t      = |sum_{i in S} c_ti r_i|, S the sqrt(n) outermost points of task t, left out together
+    tail_t     = sum_{i in S} c_ti r_i,                 S the sqrt(n) outermost points of task t, left out together
+    far_t      = rms of their residuals r_S, each in units of what the model makes of the ones before it
 
 The root mean square of residuals is that of the one or two outermost points, if others are predicted to many digits,
 and those may lie where a fit goes by luck. What the model makes of all residuals, once corrected by z, does not: how
@@ -17,7 +18,8 @@ large those of the outermost points should be, and how large most are, which tel
 
 Beyond the last points a fit goes on as its kernel does, which no point left out alone can question: neighbours further
 out are there. What lies beyond the sample is to the sample as its own outermost points, of which extreme value theory
-takes about sqrt(n), are to the rest.
+takes about sqrt(n), are to the rest: what they move the mean by tells what those beyond would, and how wrong the model
+is about them how wrong it is where a mean is decided, which z, most of whose points lie among others, does not.
 
 Moves that mostly go one way tell of a mean that is still on its way as values come: the jackknife's estimate of bias.
 Where it falls like n^-a, a is half of (jackknife / model)^2, since a value left out adds c_ti^2 v_i to the variance
@@ -33,10 +35,12 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
+from ..stein import axis_shares
 from .design import Design
 from .merit import merit_of
+from .model import Model
 from .system import System
 
 
@@ -82,38 +86,44 @@ class Errors:
         return merit_of(self.model * self.z, self.left_out)
 
 
+class Outermost(NamedTuple):
+    """What the means move by when the outermost points of each task are left out together, and how wrong the model is
+    about their values."""
+
+    tail: Float[np.ndarray, " T"]
+    far: Float[np.ndarray, " T"]
+
+    @classmethod
+    def of(cls, system: System, design: Design, axes: Float[np.ndarray, " d"]) -> Outermost:
+        """Of a solved system, `axes` being how much each counts: r_S' (cov r_S)^-1 r_S is r_S' c_S, c its weights."""
+        tails, fars = [], []
+        for task in range(design.tasks):
+            rows = _farthest(design, task, axes)
+            ((residual, _),) = system.leave_rows_out([rows])
+            tails.append(np.atleast_1d(system.influence[task, rows] @ residual))
+            squares = np.atleast_1d(np.mean(residual * system.weights[rows], axis=0))
+            fars.append(np.sqrt(np.maximum(squares, 0.0)))
+        return cls(np.concatenate(tails), np.concatenate(fars))
+
+
 class Judgement(NamedTuple):
     """What a solved system says of its own errors.
 
-    Errors of the means, what their outermost points move them by, and minus the logarithm of the restricted likelihood,
+    Errors of the means, what their outermost points tell of them, and minus the logarithm of the restricted likelihood,
     on average over what the columns leave of the values: a sum would hold against columns that there is less for the
     kernel to explain.
     """
 
     errors: Errors
-    tail: Float[np.ndarray, " T"]
+    outermost: Outermost
     surprise: float
 
     @classmethod
-    def of(cls, system: System, design: Design, tuned: int) -> Judgement:
-        """Of a system of which `tuned` parameters were chosen on its values."""
+    def of(cls, model: Model, system: System, design: Design, tuned: int) -> Judgement:
+        """Of a model's system, of which `tuned` parameters were chosen on its values."""
         surprise = system.restricted_likelihood() / (design.values.size - design.columns.shape[1])
-        return cls(Errors.of(system, design, tuned), tail_moves(system, design), surprise)
-
-
-def tail_moves(system: System, design: Design) -> Float[np.ndarray, " T"]:
-    """What each mean moves by when the outermost points of its task are left out together.
-
-    Outermost are those of which the others say least: far out along the axes that count for the model, if few do.
-    """
-    variance = system.leave_one_out()[1].reshape(design.size, -1)[:, 0]
-    moves = []
-    for task in range(design.tasks):
-        rows = design.rows(task)
-        outermost = rows[np.argsort(-variance[rows], kind="stable")[: round(np.sqrt(rows.size))]]
-        ((residual, _),) = system.leave_rows_out([outermost])
-        moves.append(np.atleast_1d(system.influence[task, outermost] @ residual))
-    return np.abs(np.concatenate(moves))
+        axes = axis_shares(model.kernel, design.side.points.shape[1])
+        return cls(Errors.of(system, design, tuned), Outermost.of(system, design, axes), surprise)
 
 
 def _blocks_out(system: System, folds: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
@@ -130,3 +140,12 @@ def _together(move: Float[np.ndarray, "T N"], folds: list[np.ndarray] | None) ->
     if folds is None:
         return move
     return np.column_stack([move[:, rows].sum(axis=1) for rows in folds])
+
+
+def _farthest(design: Design, task: int, axes: Float[np.ndarray, " d"]) -> Int[np.ndarray, " k"]:
+    """Rows of the sqrt(n) points of a task that lie farthest from their middle, along the axes that count."""
+    rows = design.rows(task)
+    points = design.side.points[rows]
+    distance = (points - points.mean(axis=0)) ** 2 @ axes
+    rounded = distance.astype(np.float32)  # of x and -x, which the last bit must not tell apart
+    return rows[np.argsort(-rounded, kind="stable")[: round(np.sqrt(rows.size))]]

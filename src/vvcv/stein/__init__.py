@@ -2,7 +2,7 @@
 
 from .features import count_features, exponents, polynomial_features
 from .gram_matrix import Gram, diagonal, gram, pullback, task_matrix
-from .kernel import SteinKernel, SteinSum, with_kernel
+from .kernel import SteinKernel, SteinSum, axis_shares, with_kernel
 from .ridge import PARTS, Ridge
 
 __all__ = [
@@ -11,6 +11,7 @@ __all__ = [
     "Ridge",
     "SteinKernel",
     "SteinSum",
+    "axis_shares",
     "count_features",
     "diagonal",
     "exponents",

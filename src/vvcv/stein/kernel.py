@@ -17,6 +17,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
+from scipy.special import logsumexp
 
 from ..kernels import Kernel, MatrixKernel, Radial, Side
 from ..kernels.base import positive
@@ -84,6 +85,17 @@ class SteinSum(eqx.Module):
         return reduce(jnp.add, [term.block(left, right) for term in self.terms])
 
     __add__ = SteinKernel.__add__
+
+
+def axis_shares(kernel: SteinKernel | SteinSum, d: int) -> Float[np.ndarray, " d"]:
+    """How much each axis counts: the weights a_r of every term as shares of their sum, on average over the terms.
+
+    >>> from vvcv.kernels import SquaredExponential
+    >>> axis_shares(SteinKernel(SquaredExponential(), axes=[3.0, 1.0]) + SteinKernel(SquaredExponential()), 2)
+    array([0.625, 0.375])
+    """
+    logs = [np.zeros(d) + (0.0 if term.log_axes is None else term.log_axes) for term in kernel.terms]
+    return np.mean([np.exp(each - logsumexp(each)) for each in logs], axis=0)
 
 
 def with_kernel(term: SteinKernel, kernel: Kernel | MatrixKernel) -> SteinKernel:

@@ -233,7 +233,7 @@ def race(
 def judged(found: Found, design: Design) -> Found:
     """The same with its merit: the sum over tasks of those of the answers, so that relative gains count alike."""
     try:
-        judgement = Judgement.of(solve(found.model, design), design, found.tuned.free)
+        judgement = Judgement.of(found.model, solve(found.model, design), design, found.tuned.free)
     except LinAlgError:
         return replace(found, merit=np.inf)
     total = float(np.sum(judgement.errors.merit))
