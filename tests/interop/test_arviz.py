@@ -121,3 +121,26 @@ def test_other_objects_are_refused():
         vvcv.from_arviz(
             xr.DataTree.from_dict({"posterior": groups()["posterior"]}), logdensity=lambda z: 0.0, parameters=["nu"]
         )
+
+
+@forms
+def test_one_chain_that_was_selected_has_lost_its_axis_only(form):
+    whole = vvcv.from_arviz(form(groups()))
+    posterior = vvcv.from_arviz(form(groups()).isel(chain=1))
+    np.testing.assert_array_equal(posterior.unconstrained, whole.unconstrained[1:])
+    assert posterior.names == whole.names and posterior[0].chains == (1, 30)
+
+
+def test_a_posterior_without_variables_or_axes_is_refused():
+    found = groups()
+    for change in (found["posterior"][[]], found["posterior"].stack(sample=("chain", "draw"))):
+        with pytest.raises(ValueError, match="must hold variables with axes chain and draw"):
+            vvcv.from_arviz(xr.DataTree.from_dict({**found, "posterior": change}))
+
+
+def test_axes_of_statistics_may_be_in_any_order_and_one_parameter_a_word():
+    found = groups()
+    found["sample_stats"] = found["sample_stats"].transpose("unconstrained_parameter", "draw", "chain")
+    assert vvcv.from_arviz(xr.DataTree.from_dict(found)).parameters == ("m", "a", "b")
+    tree = xr.DataTree.from_dict({"posterior": found["posterior"]})
+    assert vvcv.from_arviz(tree, logdensity=lambda draw: -(draw["mu"] ** 2), parameters="mu").parameters == ("mu",)

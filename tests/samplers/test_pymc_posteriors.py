@@ -102,3 +102,34 @@ def test_angles_are_cut_open_where_their_density_ends():
         assert posterior.parameters == ("wind_circular__[0]",)
         est = vvcv.estimate(posterior, on_alarm="ignore")  # tails of a logistic distribution, rightly told
         np.testing.assert_array_less(np.abs(est.mean - [0, 1.6042543]), 4 * est.std_error)
+
+
+def test_coordinates_beside_the_posterior_are_aligned_by_label(model, kept):
+    values, draws = kept
+    transformed = {name: array for name, array in values.items() if name.endswith("__")}
+    tree, whole = inference_data(draws, transformed), vvcv.from_pymc(inference_data(draws), model)
+    places = {"chain": [0, 1], "draw": np.arange(6)}
+    posterior, beside = (tree[name].to_dataset().assign_coords(places) for name in tree.children)
+    tree = type(tree).from_dict(
+        {"posterior": posterior.isel(draw=slice(None, None, -2)), "unconstrained_posterior": beside}
+    )
+    thinned = vvcv.from_pymc(tree, model)
+    np.testing.assert_allclose(thinned.unconstrained, whole.unconstrained[:, ::-2], atol=1e-10)
+    np.testing.assert_allclose(thinned.unconstrained_scores, whole.unconstrained_scores[:, ::-2], atol=1e-10)
+
+
+def test_data_exchanged_after_sampling_are_refused():
+    import xarray as xr
+
+    with pm.Model() as model:
+        data = pm.Data("values", np.array([1.0, 2.0]))
+        pm.Normal("y", pm.Normal("mu", 0, 1), 1, observed=data)
+    tree = inference_data({"mu": RNG.normal(size=(2, 6))})
+    tree["constant_data"] = xr.DataTree(xr.Dataset({"values": ("place", [1.0, 2.0])}))
+    posterior = vvcv.from_pymc(tree, model)
+    np.testing.assert_allclose(posterior.scores, 3 - 3 * posterior.points)
+    for other in ([1.0, 3.0], [1.0]):
+        with model:
+            pm.set_data({"values": np.array(other)})
+        with pytest.raises(ValueError, match=r"data \['values'\].*set_data"):
+            vvcv.from_pymc(tree, model)

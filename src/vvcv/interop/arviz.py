@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..data import require
-from .angles import cut_open
+from .angles import circular, cut_open
 from .integrands import Functions, Labels
 from .logdensity import scores_at
 from .posterior import Posterior
@@ -35,7 +35,7 @@ def from_arviz(
     idata: Any,
     *,
     logdensity: Callable[[Any], Any] | None = None,
-    parameters: Sequence[str] | None = None,
+    parameters: Sequence[str] | str | None = None,
     var_names: Sequence[str] | str | None = None,
     moments: int = 1,
     functions: Functions | None = None,
@@ -70,7 +70,14 @@ def group(idata: Any, name: str) -> xr.Dataset | None:
         found = idata[name]
     except KeyError:
         return None
-    return found.to_dataset() if hasattr(found, "to_dataset") else found
+    return _with_chains(found.to_dataset() if hasattr(found, "to_dataset") else found)
+
+
+def _with_chains(dataset: xr.Dataset) -> xr.Dataset:
+    """One chain that was selected, which has lost its axis, as one of one chain."""
+    if "draw" in dataset.dims and "chain" not in dataset.dims:
+        return dataset.expand_dims("chain")
+    return dataset
 
 
 def posterior_of(idata: Any) -> xr.Dataset:
@@ -78,6 +85,12 @@ def posterior_of(idata: Any) -> xr.Dataset:
     found = group(idata, "posterior")
     if found is None:
         raise ValueError("There is no group 'posterior' in this object. Pass what your sampler returned.")
+    require(
+        set(LEADING) <= set(found.dims) and bool(variables(found)[0]),
+        "The group 'posterior' must hold variables with axes chain and draw, but has variables "
+        f"{list(found.data_vars)} with axes {list(found.dims)}. Pass what your sampler returned; draws that were "
+        "stacked are taken apart by unstack.",
+    )
     return found
 
 
@@ -106,17 +119,20 @@ def _kept(posterior: xr.Dataset, stats: Any, logdensity: Callable[[Any], Any] | 
     draws, labels = variables(posterior)
     points = _stacked(stats[POINTS])
     scores = _stacked(stats[SCORES]) if logdensity is None else scores_at(logdensity, points)
-    names = [str(name) for name in stats[stats[POINTS].dims[-1]].values]
-    points, scores = cut_open(points, scores, names)
+    (axis,) = set(stats[POINTS].dims) - set(LEADING)
+    names = [str(name) for name in stats[axis].values]
+    points, scores = cut_open(points, scores, circular(names))
     return {"points": points, "scores": scores, "draws": reported(draws), "labels": labels, "parameters": names}
 
 
-def _computed(posterior: xr.Dataset, logdensity: Callable | None, parameters: Sequence[str] | None) -> dict[str, Any]:
+def _computed(
+    posterior: xr.Dataset, logdensity: Callable | None, parameters: Sequence[str] | str | None
+) -> dict[str, Any]:
     """What a posterior is made of, from a log density of its variables."""
     if logdensity is None:
         raise ValueError(f"There are no scores: sample_stats holds no {POINTS!r}. {REMEDY}")
     draws, labels = variables(posterior)
-    chosen = list(draws) if parameters is None else list(parameters)
+    chosen = list(draws) if parameters is None else [parameters] if isinstance(parameters, str) else list(parameters)
     unknown = [name for name in chosen if name not in draws]
     require(not unknown, f"There is no posterior variable {unknown}; the variables are {list(draws)}.")
     flat = flatten({name: draws[name] for name in chosen}, True)

@@ -9,18 +9,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from ..data import require
+from .angles import cut_open
 from .double import in_double
 from .extras import needs
 from .integrands import Functions
 from .logdensity import scores_at
 from .posterior import Posterior
 from .pytrees import Flat, flatten
+
+#: How NumPyro names what it samples in the place of X, and a site that it puts beside it.
+CIRCULAR, MASKED = ("_unwrapped", "_factor"), ("_unobserved", "_observed")
 
 
 def from_numpyro(
@@ -50,22 +55,32 @@ def from_numpyro(
     kept = mcmc.get_extra_fields(group_by_chain=True).get("z_grad")
     if getattr(mcmc.sampler, "model", None) is None:  # run on a potential energy: its draws are not transformed
         flat, potential = flatten(samples, True), None
-        draws = flat.draws
+        draws, angles = flat.draws, list[str]()
     else:
         draws = {name: np.asarray(values) for name, values in samples.items()}
         model, args, kwargs = _model(mcmc, model_args, model_kwargs)
-        latent, summed_out = _latent_sites(model, args, kwargs, draws)
-        flat = _unconstrained(model, args, kwargs, {name: draws[name] for name in latent})
+        names, summed_out, angles, unseen = _latent_sites(model, args, kwargs, draws)
+        flat = _unconstrained(model, args, kwargs, {name: draws[name] for name in names})
         potential = None if summed_out else partial(util.potential_energy, model, args, kwargs)
+        draws = {name: values for name, values in draws.items() if name not in (*angles, *unseen)}
+    scores = _scores(flat, potential) if kept is None else -flatten(kept, True).points
     return Posterior(
-        flat.points,
-        _scores(flat, potential) if kept is None else -flatten(kept, True).points,
-        draws,
-        parameters=flat.parameters,
-        var_names=var_names,
-        moments=moments,
-        functions=functions,
+        **_proper(flat, scores, angles), draws=draws, var_names=var_names, moments=moments, functions=functions
     )
+
+
+def _proper(flat: Flat, scores: np.ndarray, angles: list[str]) -> dict[str, Any]:
+    """Points, scores and parameters, angles cut open, without coordinates that the density does not depend on.
+
+    Such a coordinate has no density at all, and the sampler walks along it at random: the entries of X_unobserved at
+    which `obs_mask` says that X was observed.
+    """
+    angle = np.array([parameter.partition("[")[0] in angles for parameter in flat.parameters])
+    points, scores = cut_open(flat.points, scores, angle)
+    matters = (scores != 0).any(axis=(0, 1))
+    require(bool(matters.any()), "All scores are zero: the log density does not depend on any variable of the model.")
+    parameters = [flat.parameters[j] for j in np.flatnonzero(matters)]
+    return {"points": points[..., matters], "scores": scores[..., matters], "parameters": parameters}
 
 
 def _scores(flat: Flat, potential: Callable[[Any], Any] | None) -> np.ndarray:
@@ -98,10 +113,22 @@ def _unconstrained(model: Any, args: tuple, kwargs: dict, latent: dict[str, np.n
     return flatten({name: np.asarray(z).reshape(*leading, *z.shape[1:]) for name, z in free.items()}, True)
 
 
-def _latent_sites(model: Any, args: tuple, kwargs: dict, draws: dict[str, np.ndarray]) -> tuple[list[str], bool]:
-    """Names of the continuous latent sites, and whether there are discrete ones, which the sampler has summed out."""
+class Latent(NamedTuple):
+    """Continuous latent sites, whether there are discrete ones, which were summed out, and what stands for others.
+
+    X_unwrapped of `CircularReparam` is an angle X and how often it went round; X_unobserved of `obs_mask` are the
+    missing entries of X, among others that mean nothing.
+    """
+
+    names: list[str]
+    summed_out: bool
+    angles: list[str]
+    unseen: list[str]
+
+
+def _latent_sites(model: Any, args: tuple, kwargs: dict, draws: dict[str, np.ndarray]) -> Latent:
     handlers = needs("numpyro", "from_numpyro", "numpyro.handlers")
-    one = {name: values[0, 0] for name, values in draws.items()}
+    one = {name: jnp.asarray(values[0, 0]) for name, values in draws.items()}  # NumPyro's scan indexes them by tracers
     sites = handlers.trace(handlers.substitute(model, data=one)).get_trace(*args, **kwargs)
     parts = [name for name, site in sites.items() if site["type"] == "plate" and len(site["value"]) < site["args"][0]]
     require(
@@ -124,4 +151,11 @@ def _latent_sites(model: Any, args: tuple, kwargs: dict, draws: dict[str, np.nda
         f"The run kept no draws of the sites {missing} (remove_sites, or other model_args?), and scores need all of "
         f"them; it kept {list(draws)}. Run the sampler without remove_sites.",
     )
-    return continuous, len(continuous) < len(free)
+    angles, unseen = (_standing_for(continuous, sites, *names) for names in (CIRCULAR, MASKED))
+    return Latent(continuous, len(continuous) < len(free), angles, unseen)
+
+
+def _standing_for(names: list[str], sites: Mapping[str, Any], suffix: str, beside: str) -> list[str]:
+    """Sites X + suffix for which NumPyro reports X, known by a third site beside them."""
+    pairs = [(name, name.removesuffix(suffix)) for name in names if name.endswith(suffix)]
+    return [name for name, x in pairs if sites.get(x, {}).get("type") == "deterministic" and x + beside in sites]

@@ -13,8 +13,8 @@ from jaxtyping import Float
 
 from ..data import require
 from ..runtime.progress import tracked
-from .angles import cut_open
-from .arviz import POINTS, SCORES, from_arviz, group, posterior_of, reported, variables
+from .angles import circular, cut_open
+from .arviz import LEADING, POINTS, SCORES, from_arviz, group, posterior_of, reported, variables
 from .extras import needs
 from .integrands import Functions, elements
 from .posterior import Posterior
@@ -43,8 +43,9 @@ def from_pymc(
     posterior, stats = posterior_of(idata), group(idata, "sample_stats")
     if stats is not None and POINTS in stats and SCORES in stats:  # PyMC sampled with nutpie, which kept them
         return from_arviz(idata, var_names=var_names, moments=moments, functions=functions)
+    _refuse_other_data(model, group(idata, "constant_data"))
     draws, labels = variables(posterior)
-    values = _unconstrained(idata, model, draws)
+    values = _unconstrained(_beside(idata, posterior), model, draws)
     names = [value.name for value in model.continuous_value_vars]
     require(bool(names), "The model has no continuous variables, and control variates need scores.")
     leading = posterior.sizes["chain"], posterior.sizes["draw"]
@@ -52,7 +53,7 @@ def from_pymc(
     points = np.concatenate([values[name].reshape(*leading, -1) for name in names], axis=-1)
     scores = _at_every_draw(model.compile_dlogp(), values, "gradients at the draws")[0]
     return Posterior(
-        *cut_open(points, scores, parameters),
+        *cut_open(points, scores, circular(parameters)),
         reported(draws),
         labels=labels,
         parameters=parameters,
@@ -62,10 +63,36 @@ def from_pymc(
     )
 
 
-def _unconstrained(idata: Any, model: Any, draws: Draws) -> Draws:
-    """Draws of the model's value variables: as kept in the posterior (PyMC 5) or beside it (6), else transformed."""
+def _refuse_other_data(model: Any, sampled: Any) -> None:
+    """Data that were exchanged after sampling, as for predictions, would give scores of another posterior."""
+    if sampled is None:
+        return
+    names = [name for name in getattr(model, "named_vars", {}) if name in sampled]
+    data = {name: model[name] for name in names if hasattr(model[name], "get_value")}
+    other = [name for name, held in data.items() if not _equal(held.get_value(), sampled[name].values)]
+    require(
+        not other,
+        f"The data {other} of the model are not those it was sampled with (constant_data): scores would be those of "
+        "another posterior. Put them back: pymc.set_data({NAME: idata.constant_data[NAME].values}, model=model).",
+    )
+
+
+def _equal(held: np.ndarray, sampled: np.ndarray) -> bool:
+    return held.shape == sampled.shape and bool(np.allclose(held, sampled, equal_nan=True))
+
+
+def _beside(idata: Any, posterior: Any) -> Draws:
+    """Unconstrained draws that PyMC 6 keeps beside the posterior, those of its chains and draws."""
     beside = group(idata, "unconstrained_posterior")
-    kept = {**({} if beside is None else variables(beside)[0]), **draws}
+    if beside is None:
+        return {}
+    labels = {axis: posterior[axis] for axis in LEADING if axis in beside.coords}
+    return variables(beside.sel(labels))[0]
+
+
+def _unconstrained(beside: Draws, model: Any, draws: Draws) -> Draws:
+    """Draws of the model's value variables: as kept in the posterior (PyMC 5) or beside it (6), else transformed."""
+    kept = {**beside, **draws}
     names = {rv: model.rvs_to_values[rv].name for rv in model.free_RVs}
     missing = [rv.name for rv, name in names.items() if name not in kept and rv.name not in draws]
     require(not missing, f"The posterior holds no draws of {missing}, and scores need all variables of the model.")
