@@ -132,7 +132,7 @@ def test_arviz_one_gets_a_data_tree(monkeypatch):
     assert isinstance(data, xr.DataTree) and set(data.children) == {"posterior", "sample_stats", "estimate"}
 
 
-@pytest.mark.parametrize("wrong", [{"prob": 0.0}, {"prob": 1.0}, {"prob": 1.5}, {"kind": "both"}], ids=str)
+@pytest.mark.parametrize("wrong", [{"prob": p} for p in (0.0, 1.0, 1.5, "0.9")] + [{"kind": "both"}], ids=str)
 def test_intervals_that_are_none_are_refused(wrong):
     with pytest.raises(ValueError, match="must be 'hdi' or 'eti'|strictly between 0 and 1"):
         vvcv.summary(TASKS, "tau", method="mc", **wrong)

@@ -16,7 +16,7 @@ import numpy as np
 from jaxtyping import Float
 
 from ..checks.mixing import effective_draws, r_hat
-from ..data import Task, Tasks, as_tasks, require
+from ..data import Task, Tasks, as_tasks, probability_between, require
 from ..data.chains import effective_sizes
 from ..data.derived import derived
 from .diagnosis import Diagnosis, OnAlarm
@@ -64,7 +64,7 @@ def summary(
     (True, True)
     """
     require(kind in ("hdi", "eti"), f"kind must be 'hdi' or 'eti', but is {kind!r}.")
-    require(0 < prob < 1, f"prob is a probability strictly between 0 and 1, but is {prob!r}.")
+    probability_between(prob, "prob")
     from ..report.frame import frame  # pandas takes half a second
 
     tasks = _chosen(as_source(source), var_names)
