@@ -3,7 +3,8 @@
     sd^2 = E[(x - c)^2] - (E[x] - c)^2,   c the plain average; all expectations in one fit
 
 The second term is the square of a Monte Carlo error, so that digits are not lost and the error of sd is, to first
-order, that of the first term: d sd = (d E[(x - c)^2] + 2 |E[x] - c| d E[x]) / (2 sd).
+order, that of the first term: d sd = (d E[(x - c)^2] + 2 |E[x] - c| d E[x] + (d E[x])^2) / (2 sd). The last is all
+there is where squares do not vary: of two draws, or of a coin that fell as often on either side.
 """
 
 from __future__ import annotations
@@ -132,7 +133,8 @@ def _moments(result: Estimate, centres: Float[np.ndarray, " T"]) -> dict[str, np
     shift = mean - centres
     with np.errstate(divide="ignore", invalid="ignore"):
         sd = np.sqrt(np.maximum(square - shift**2, 0.0))
-        sd_error = np.where(sd > 0, (square_error + 2 * np.abs(shift) * error) / (2 * sd), np.sqrt(square_error))
+        moved = 2 * np.abs(shift) * error + error**2
+        sd_error = np.where(sd > 0, (square_error + moved) / (2 * sd), np.sqrt(square_error))
         worth = (sd / error) ** 2
     return {
         "mean": mean,
