@@ -78,7 +78,7 @@ def quantile(source: Any, name: str, prob: float, **options: Any) -> Functional:
     stretch = _quantile_slope(values, prob, moved)
     return Functional(
         f"quantile {prob:g} of {name}",
-        np.quantile(values, ndtr(moved)),
+        np.asarray(centre + _between(values, float(ndtr(moved))) - _between(values, prob)),
         found.std_error * stretch,
         np.asarray(centre),
         found.plain_std_error * stretch,
@@ -96,6 +96,12 @@ def _quantile_slope(values: Float[np.ndarray, " n"], prob: float, place: float) 
     """One over the density at a quantile: the slope of the draws' quantiles around a normal `place`, over `prob`."""
     ends, (low, high) = np.quantile(values, _window(place)), _window(ndtri(prob))
     return float((ends[1] - ends[0]) / (high - low))
+
+
+def _between(values: Float[np.ndarray, " n"], level: float) -> float:
+    """A quantile by a line through the middles of the steps of the draws' distribution: no jumps where draws repeat."""
+    distinct, counts = np.unique(values, return_counts=True)
+    return float(np.interp(level, (np.cumsum(counts) - counts / 2) / values.size, distinct))
 
 
 def _window(place: float) -> tuple[float, float]:
