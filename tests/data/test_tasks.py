@@ -56,6 +56,28 @@ def test_scores_whose_axes_are_swapped_against_the_chains_are_refused():
         Task(CHAINS, -CHAINS.transpose(1, 0, 2), CHAINS[..., 0])
 
 
+def test_axes_named_chain_and_draw_are_put_first():
+    """Of (draw, chain), as xarray may hold them, every draw was taken for a chain."""
+    xr = pytest.importorskip("xarray")
+    x = xr.DataArray(CHAINS, dims=("chain", "draw", "coordinate"))
+    other = x.transpose("coordinate", "draw", "chain")
+    for tasks in (Tasks(Task(other, -x, other[0].T)), Tasks.shared(other, -other, other)):
+        assert tasks[0].chains == (3, 4) and tasks.dimension == 2
+        np.testing.assert_array_equal(tasks.points[:12], CHAINS.reshape(12, 2))
+        np.testing.assert_array_equal(tasks[0].values, CHAINS[..., 0].reshape(12))
+    one = other[0]
+    assert Task(one, -one, one).chains == Tasks.shared(one, -one, one**2)[0].chains == (3, 4)
+    assert Task(other[:, :, 0], -other[:, :, 0], other[0, :, 0]).dimension == 2  # (coordinate, draw)
+
+
+def test_integrands_on_one_sample_share_its_arrays():
+    tasks = Tasks.shared(CHAINS, -CHAINS, np.stack([CHAINS[..., 0]] * 3, axis=-1))
+    assert all(task.points is tasks[0].points and task.scores is tasks[0].scores for task in tasks)
+    assert not any(task.values.flags.writeable for task in tasks)
+    with pytest.raises(ValueError, match=r"values of task 'b' must hold one number per point, shape \(3, 4\)"):
+        tasks[0].carrying(CHAINS[..., 0].T, "b")
+
+
 def test_no_tasks_other_objects_and_mixed_dimensions_are_refused():
     with pytest.raises(ValueError, match="at least one task"):
         Tasks([])
@@ -72,6 +94,9 @@ def test_names_must_be_distinct_and_unnamed_tasks_are_numbered():
     assert Tasks([one, Task(X, -X, X[:, 1])]).names == ("a", "task 2")
     with pytest.raises(ValueError, match="one name per column"):
         Tasks.shared(X, -X, X, names=["only one"])
+    with pytest.raises(ValueError, match="names must be a list of names.*but is 3"):
+        Tasks.shared(X, -X, X, names=3)
+    assert Tasks.shared(X, -X, X, names=(name for name in "ab")).names == ("a", "b")
 
 
 def test_shared_tasks_take_one_column_or_many_rows_or_chains():

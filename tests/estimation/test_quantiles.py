@@ -26,6 +26,49 @@ def test_intervals_of_quantiles_hold_the_exact_ones_and_are_narrower_than_plain_
     assert 1.2 < np.median(gains) < 20
 
 
+def slow_chains(seed: int) -> np.ndarray:
+    rng = np.random.default_rng([seed, 12])
+    x = rng.normal(size=(4, 100, 1))
+    for i in range(1, 100):
+        x[:, i] = 0.9 * x[:, i - 1] + np.sqrt(1 - 0.9**2) * x[:, i]
+    return x
+
+
+def test_quantiles_of_a_function_are_the_function_of_quantiles():
+    x = slow_chains(12)
+    both = vvcv.Tasks.shared(x, -x, np.concatenate([x, np.exp(1.5 * x)], axis=-1), names=["x", "growth"])
+    of_x, of_growth = (vvcv.quantile(both, name, 0.5, method="zv", check=False) for name in both.names)
+    assert abs(of_x.value - of_x.plain_value) > 2 * of_x.std_error  # they are corrected by much
+    assert of_growth.value == pytest.approx(np.exp(1.5 * of_x.value), rel=1e-3)
+    assert of_growth.gain == pytest.approx(of_x.gain)
+
+
+def test_intervals_of_quantiles_of_slow_chains_hold_a_skewed_variable():
+    """A straight line from the plain quantile held medians of 86 to 94 % of them, with errors twice as large."""
+    held, off = 0, []
+    for seed in range(50):
+        x = slow_chains(seed)
+        found = vvcv.quantile(
+            vvcv.Tasks.shared(x, -x, np.exp(1.5 * x), names=["x"]), "x", 0.5, method="zv", check=False
+        )
+        low, high = found.interval()
+        held += bool(low <= 1 <= high)
+        off.append(float(found.value) - 1)
+    assert held >= 46
+    assert np.sqrt(np.mean(np.square(off))) < 0.08
+
+
+def test_intervals_of_quantiles_hold_those_of_rounded_values():
+    """Where draws repeat their quantiles jump; a quantile that jumps with them was held in 87 %."""
+    held = 0
+    for seed in range(100):
+        x = np.random.default_rng([seed, 11]).normal(size=(300, 1))
+        tasks = vvcv.Tasks.shared(x, -x, np.round(8 * np.exp(x)) / 8, names=["x"])
+        low, high = vvcv.quantile(tasks, "x", 0.5, method="zv", check=False).interval()
+        held += bool(low <= 1 <= high)
+    assert held >= 90
+
+
 def test_the_probability_of_an_event_is_the_mean_of_its_indicator():
     tasks = normal(0)
     found = vvcv.probability(tasks, "growth", below=1.0, method="mc")

@@ -132,7 +132,15 @@ def test_arviz_one_gets_a_data_tree(monkeypatch):
     assert isinstance(data, xr.DataTree) and set(data.children) == {"posterior", "sample_stats", "estimate"}
 
 
-@pytest.mark.parametrize("wrong", [{"prob": 0.0}, {"prob": 1.0}, {"prob": 1.5}, {"kind": "both"}], ids=str)
+@pytest.mark.parametrize("values", [[0.1, 0.5], [0.0, 1.0] * 4], ids=["two draws", "a coin"])
+def test_a_standard_deviation_is_not_certain_where_squares_do_not_vary(values):
+    """Of two draws it was known to 1e-17."""
+    x = np.linspace(-1, 1, len(values))[:, None]
+    found = vvcv.summary(vvcv.Task(x, -x, values, name="a"), method="mc", check=False).loc["a"]
+    assert found["sd_error"] == pytest.approx(found["std_error"] ** 2 / (2 * found["sd"])) != 0
+
+
+@pytest.mark.parametrize("wrong", [{"prob": p} for p in (0.0, 1.0, 1.5, "0.9")] + [{"kind": "both"}], ids=str)
 def test_intervals_that_are_none_are_refused(wrong):
     with pytest.raises(ValueError, match="must be 'hdi' or 'eti'|strictly between 0 and 1"):
         vvcv.summary(TASKS, "tau", method="mc", **wrong)

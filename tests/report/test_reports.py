@@ -40,6 +40,16 @@ def test_the_table_does_not_wrap_long_names_or_many_tasks():
     assert "\x1b" not in text, "plain text, no colours"
 
 
+def test_names_are_shown_as_they_are_and_whole():
+    """Between colons rich found emoji, and of names longer than the table only the first letters were left."""
+    names = ["x:a:b", "group:smile:1", "long " * 60 + "one", "long " * 60 + "two", "two\nlines"]
+    found = vvcv.estimate(Tasks.shared(X, -X, np.tile(X[:, :1] ** 2, len(names)), names=names), "mc")
+    lines = str(found).splitlines()
+    assert lines[1].startswith("x:a:b ") and lines[2].startswith("group:smile:1 ")
+    assert sum("one" in line.split() for line in lines) == sum("two" in line.split() for line in lines) == 1
+    assert "\ntwo\\nlines: plain average" in found.explain()
+
+
 @pytest.mark.parametrize(
     ("mean", "error", "expected"),
     [

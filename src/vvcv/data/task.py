@@ -7,6 +7,7 @@ the index of their task, which serves balanced and unbalanced sizes, one target 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,6 +15,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from ..runtime.once import cached_property
+from .axes import chains_first
 from .lazy import LazyArray, lazy_columns, lazy_rows, shape_of, stays_lazy
 from .validation import column_names, finite_array, require, visible
 
@@ -23,8 +25,9 @@ class Task:
     """One expectation E[f(x)]: points, scores of the target at the points, and values of f there.
 
     Points and scores are `(n, d)`, or `(chain, draw, d)` for Markov chains, with values `(n,)` or `(chain, draw)`; for
-    d = 1 plain vectors `(n,)` will do. Dask arrays, memory maps, zarr, and xarray over them, with more rows than an
-    exact fit could take, stay where they are, and `estimate` reads them block by block.
+    d = 1 plain vectors `(n,)` will do. Axes of xarray's that are named chain and draw are put first, wherever they are.
+    Dask arrays, memory maps, zarr, and xarray over them, with more rows than an exact fit could take, stay where they
+    are, and `estimate` reads them block by block.
 
     >>> import numpy as np
     >>> x = np.linspace(-1, 1, 5)
@@ -40,6 +43,9 @@ class Task:
 
     def __post_init__(self) -> None:
         label = "" if self.name is None else f" of task {self.name!r}"
+        for field_name in ("points", "scores", "values"):
+            array = chains_first(getattr(self, field_name), points=field_name != "values")
+            object.__setattr__(self, field_name, array)
         if stays_lazy(self.points, self.scores, self.values):
             self._stay_lazy(label)
             return
@@ -67,6 +73,26 @@ class Task:
         object.__setattr__(self, "scores", lazy_rows(self.scores, f"scores{label}", leading, tail))
         object.__setattr__(self, "values", lazy_rows(self.values, f"values{label}", leading))
         object.__setattr__(self, "chains", leading if len(leading) == 2 else None)
+
+    def carrying(self, values: Any, name: str) -> Task:
+        """Another integrand on the same sample, in memory; points and scores are not copied.
+
+        >>> x = np.linspace(-1, 1, 5)
+        >>> first = Task(x, -x, x, name="x")
+        >>> square = first.carrying(first.values**2, "x^2")
+        >>> square, square.points is first.points
+        (Task('x^2', n=5, d=1), True)
+        """
+        label = f" of task {name!r}"
+        values = visible(finite_array(values, f"values{label}"), f"values{label}")
+        rows = (self.size,) if values.ndim == 1 else self.chains or (self.size,)
+        _check_shapes((*rows, self.dimension), (*rows, self.dimension), values.shape, label)
+        values = values.reshape(-1)
+        values.flags.writeable = False
+        other = copy(self)
+        object.__setattr__(other, "values", values)
+        object.__setattr__(other, "name", name)
+        return other
 
     @property
     def is_lazy(self) -> bool:
@@ -128,30 +154,25 @@ class Tasks(Sequence[Task]):
         Columns of a table (pandas, Polars) name the tasks, unless `names` does.
         """
         names = column_names(values) if names is None else names
-        if stays_lazy(points, scores, values):
-            shape = shape_of(points)
-            leading, tail = (shape[:-1], shape[-1:]) if len(shape) > 1 else (shape, (1,))
-            columns: list[Any] = lazy_columns(values, leading)
-            if shape_of(scores) == shape:  # each opened once for all tasks; if not, Task says what is wrong
-                points, scores = lazy_rows(points, "points", leading, tail), lazy_rows(scores, "scores", leading, tail)
-        else:
-            values = finite_array(values, "values")
-            points, scores = finite_array(points, "points"), finite_array(scores, "scores")
-            values = values[..., None] if values.ndim == max(points.ndim - 1, 1) else values
-            require(
-                values.ndim in (2, 3) and values.shape[-1] > 0,
-                f"values of shared tasks must have shape (n, T) or (chain, draw, T) with T of at least 1, "
-                f"but have shape {values.shape}. Put one column per integrand.",
+        points, scores = chains_first(points, points=True), chains_first(scores, points=True)
+        values = chains_first(values)
+        if not stays_lazy(points, scores, values):
+            values, points, scores = (
+                finite_array(array, what)
+                for array, what in ((values, "values"), (points, "points"), (scores, "scores"))
             )
-            columns = [values[..., t] for t in range(values.shape[-1])]
-        count = len(columns)
-        if names is None:
-            names = [f"task {t + 1}" for t in range(count)]
-        require(
-            len(names) == count,
-            f"names must hold one name per column of values, but there are {len(names)} names for {count} columns.",
-        )
-        return cls([Task(points, scores, column, name=str(name)) for column, name in zip(columns, names, strict=True)])
+            columns = _columns(values, points.ndim)
+            labels = _one_for_each(names, len(columns))
+            first = Task(points, scores, columns[0], name=labels[0])
+            others = zip(columns[1:], labels[1:], strict=True)
+            return cls([first, *(first.carrying(column, name) for column, name in others)])
+        shape = shape_of(points)
+        leading, tail = (shape[:-1], shape[-1:]) if len(shape) > 1 else (shape, (1,))
+        lazy: list[Any] = lazy_columns(values, leading)
+        labels = _one_for_each(names, len(lazy))
+        if shape_of(scores) == shape:  # each opened once for all tasks; if not, Task says what is wrong
+            points, scores = lazy_rows(points, "points", leading, tail), lazy_rows(scores, "scores", leading, tail)
+        return cls([Task(points, scores, column, name=name) for column, name in zip(lazy, labels, strict=True)])
 
     def __len__(self) -> int:
         return len(self._tasks)
@@ -220,8 +241,32 @@ def as_tasks(tasks: Tasks | Task | Sequence[Task], lazy: bool = False) -> Tasks:
     return tasks
 
 
+def _columns(values: Float[np.ndarray, "..."], axes: int) -> list[Float[np.ndarray, "..."]]:
+    """The values of each task, along the last axis, where points have so many axes."""
+    values = values[..., None] if values.ndim == max(axes - 1, 1) else values
+    require(
+        values.ndim in (2, 3) and values.shape[-1] > 0,
+        f"values of shared tasks must have shape (n, T) or (chain, draw, T) with T of at least 1, "
+        f"but have shape {values.shape}. Put one column per integrand.",
+    )
+    return [values[..., t] for t in range(values.shape[-1])]
+
+
+def _one_for_each(names: Iterable[str] | None, count: int) -> list[str]:
+    names = [f"task {t + 1}" for t in range(count)] if names is None else names
+    require(isinstance(names, Iterable), f"names must be a list of names, one per column of values, but is {names!r}.")
+    names = [str(name) for name in names]
+    require(
+        len(names) == count,
+        f"names must hold one name per column of values, but there are {len(names)} names for {count} columns.",
+    )
+    return names
+
+
 def _same(left: Any, right: Any) -> bool:
     """Whether two arrays are equal; of those that are not read, whether they are one."""
+    if left is right:
+        return True
     if isinstance(left, LazyArray) or isinstance(right, LazyArray):
         return isinstance(left, LazyArray) and left.is_same(right)
     return left.shape == right.shape and np.array_equal(left, right)

@@ -1,10 +1,12 @@
 """`probability` and `quantile`: expectations of steps, which control variates help little; the gain says how much.
 
     P(f <= c) = E[1{f <= c}]
-    q_p = c - (P(f <= c) - p) / density(c),   c the plain quantile; its error is that of P over the density
+    q_p = Q(Phi(z_p - (P(f <= Q(p)) - p) / phi(z_p))),   Q the draws' own quantiles; its error: that of P over a density
 
 A step is rough, and smooth functions of mean zero follow it badly: expect gains of 1 to 4 where means gain thousands.
-The density is the slope of the draws' own quantiles within one standard deviation of a normal around p, on that scale.
+Quantiles are corrected along the draws' own, on the scale of a normal: those of an increasing function of f are that
+function of those of f. (Slow chains are corrected by much, and a straight line would leave skewed draws.) The density
+is the slope of the draws' quantiles across a window, on that scale.
 """
 
 from __future__ import annotations
@@ -60,7 +62,7 @@ def quantile(source: Any, name: str, prob: float, **options: Any) -> Functional:
         f"The quantile {prob:g} of {name!r} needs at least five different draws on each side of it, but there are "
         f"{values.size} draws. Draw more, or ask for a quantile nearer the middle.",
     )
-    low, high = np.quantile(values, _window(prob))
+    low, high = np.quantile(values, _window(ndtri(prob)))
     near = values[(values >= low) & (values <= high)]
     different = np.unique(near).size
     require(
@@ -71,11 +73,12 @@ def quantile(source: Any, name: str, prob: float, **options: Any) -> Functional:
     )
     centre = float(np.quantile(values, prob))
     found = probability(tasks, name, below=centre, **options)
-    stretch = _quantile_slope(values, prob)
-    plain_share = float(np.mean(values <= centre))
+    off = float(found.value) - float(np.mean(values <= centre))  # from the plain share: prob is rounded to a draw
+    moved = ndtri(prob) - off * np.sqrt(2 * np.pi) * np.exp(ndtri(prob) ** 2 / 2)
+    stretch = _quantile_slope(values, prob, moved)
     return Functional(
         f"quantile {prob:g} of {name}",
-        centre - (found.value - plain_share) * stretch,  # the plain share differs from prob by rounding to a draw
+        np.asarray(centre + _between(values, float(ndtr(moved))) - _between(values, prob)),
         found.std_error * stretch,
         np.asarray(centre),
         found.plain_std_error * stretch,
@@ -89,15 +92,20 @@ def _all_on_one_side(task: Task, step: Task) -> Functional:
     return Functional(str(step.name), share, error, share, error, np.inf)
 
 
-def _quantile_slope(values: Float[np.ndarray, " n"], prob: float) -> float:
-    """One over the density at a quantile: the slope of the quantile function across a window around `prob`."""
-    low, high = _window(prob)
-    ends = np.quantile(values, (low, high))
+def _quantile_slope(values: Float[np.ndarray, " n"], prob: float, place: float) -> float:
+    """One over the density at a quantile: the slope of the draws' quantiles around a normal `place`, over `prob`."""
+    ends, (low, high) = np.quantile(values, _window(place)), _window(ndtri(prob))
     return float((ends[1] - ends[0]) / (high - low))
 
 
-def _window(prob: float) -> tuple[float, float]:
-    return float(ndtr(ndtri(prob) - WINDOW)), float(ndtr(ndtri(prob) + WINDOW))
+def _between(values: Float[np.ndarray, " n"], level: float) -> float:
+    """A quantile by a line through the middles of the steps of the draws' distribution: no jumps where draws repeat."""
+    distinct, counts = np.unique(values, return_counts=True)
+    return float(np.interp(level, (np.cumsum(counts) - counts / 2) / values.size, distinct))
+
+
+def _window(place: float) -> tuple[float, float]:
+    return float(ndtr(place - WINDOW)), float(ndtr(place + WINDOW))
 
 
 def _of(result: Estimate) -> Functional:

@@ -3,7 +3,8 @@
     sd^2 = E[(x - c)^2] - (E[x] - c)^2,   c the plain average; all expectations in one fit
 
 The second term is the square of a Monte Carlo error, so that digits are not lost and the error of sd is, to first
-order, that of the first term: d sd = (d E[(x - c)^2] + 2 |E[x] - c| d E[x]) / (2 sd).
+order, that of the first term: d sd = (d E[(x - c)^2] + 2 |E[x] - c| d E[x] + (d E[x])^2) / (2 sd). The last is all
+there is where squares do not vary: of two draws, or of a coin that fell as often on either side.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import numpy as np
 from jaxtyping import Float
 
 from ..checks.mixing import effective_draws, r_hat
-from ..data import Task, Tasks, as_tasks, require
+from ..data import Task, Tasks, as_tasks, probability_between, require
 from ..data.chains import effective_sizes
 from ..data.derived import derived
 from .diagnosis import Diagnosis, OnAlarm
@@ -64,7 +65,7 @@ def summary(
     (True, True)
     """
     require(kind in ("hdi", "eti"), f"kind must be 'hdi' or 'eti', but is {kind!r}.")
-    require(0 < prob < 1, f"prob is a probability strictly between 0 and 1, but is {prob!r}.")
+    probability_between(prob, "prob")
     from ..report.frame import frame  # pandas takes half a second
 
     tasks = _chosen(as_source(source), var_names)
@@ -132,7 +133,8 @@ def _moments(result: Estimate, centres: Float[np.ndarray, " T"]) -> dict[str, np
     shift = mean - centres
     with np.errstate(divide="ignore", invalid="ignore"):
         sd = np.sqrt(np.maximum(square - shift**2, 0.0))
-        sd_error = np.where(sd > 0, (square_error + 2 * np.abs(shift) * error) / (2 * sd), np.sqrt(square_error))
+        moved = 2 * np.abs(shift) * error + error**2
+        sd_error = np.where(sd > 0, (square_error + moved) / (2 * sd), np.sqrt(square_error))
         worth = (sd / error) ** 2
     return {
         "mean": mean,

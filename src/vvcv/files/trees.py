@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from ..data import require
+from ..data.axes import LEADING, chains_first
 from ..data.validation import whole
 from .arrays import NAMES, POINTS, POSTERIOR, SCORES, Labelled, wanted
 from .limits import readable, within
 
-LEADING = ("chain", "draw")
 #: Files of a zarr folder that say how its arrays are decoded.
 METADATA = (".zarray", ".zmetadata", "zarr.json")
 #: What files of netCDF 3 begin with, which some versions of xarray write where they find SciPy.
@@ -102,10 +102,7 @@ def _labelled(variable: Any, path: str) -> Labelled:
 
     Points in one dimension may come without an axis for it.
     """
-    leading = [dim for dim in LEADING if dim in variable.dims]
-    variable = variable.transpose(*leading, ...)
-    if path.rpartition("/")[2] in {*POINTS, *SCORES} and set(variable.dims) == set(LEADING):
-        variable = variable.expand_dims("parameter", axis=-1)
+    variable = chains_first(variable, points=path.rpartition("/")[2] in {*POINTS, *SCORES})
     labels = [
         [str(label) for label in variable[dim].values.tolist()] if dim in variable.coords else None
         for dim in variable.dims

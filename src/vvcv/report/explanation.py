@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from .table import simple_table, with_error
+from .table import printable, simple_table, with_error
 
 #: The rungs of the ladder in words, from simple to rich: the one list of their names.
 RUNGS = {
@@ -47,7 +47,7 @@ HEADER = ("method", "estimate", "its error", "the model's own", "on values left 
 def explain(names: Sequence[str], promises: Sequence[Sequence[Promised]], asked: bool = False) -> str:
     """For every task a sentence on the choice between methods, and a table of them; `asked` where the user chose."""
     return "\n\n".join(
-        f"{name}: {reason(offered, asked)}\n{simple_table(HEADER, rows(offered), words=['details'])}"
+        f"{printable(name)}: {reason(offered, asked)}\n{simple_table(HEADER, rows(offered), words=['details'])}"
         for name, offered in zip(names, promises, strict=True)
     )
 

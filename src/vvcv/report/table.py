@@ -20,7 +20,7 @@ EXACT = 15
 def table(names: Sequence[str], columns: Mapping[str, np.ndarray], remarks: Sequence[str] = ()) -> str:
     """Per task: estimate, standard error, plain average with its own, and the gain in samples."""
     grid = Table(box=None, pad_edge=False, header_style="bold")
-    grid.add_column("task")
+    grid.add_column("task", overflow="fold")  # ends of long names tell them apart
     for name in ("estimate", "std error", "plain average", "std error", "gain", "n"):
         grid.add_column(name, justify="right")
     grid.add_column("method")
@@ -78,7 +78,8 @@ def gain(factor: float) -> str:
 def render(grid: Table) -> str:
     """A table as plain text, wide enough not to wrap."""
     text = io.StringIO()
-    Console(file=text, width=200, color_system=None, highlight=False).print(grid)
+    # Names such as x:a:b are no emoji.
+    Console(file=text, width=200, color_system=None, highlight=False, emoji=False).print(grid)
     return "\n".join(line.rstrip() for line in text.getvalue().splitlines())
 
 
