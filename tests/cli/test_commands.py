@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -192,3 +195,21 @@ def test_the_example_in_the_help_of_every_command_runs(name, draws, monkeypatch)
     example = re.search(r"Example: vvcv (.*)", COMMANDS[name].help)
     result = run(*shlex.split(example[1]))
     assert result.exit_code == 0, result.output
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no disk that is always full")
+@pytest.mark.parametrize("command", ["estimate", "summary", "check", "demo"])
+def test_an_answer_that_cannot_be_written_gives_one_line_and_exit_code_two(draws, command):
+    args = [sys.executable, "-m", "vvcv.cli.main", command, *([] if command == "demo" else [str(draws)])]
+    with open("/dev/full", "w") as full:
+        ended = subprocess.run(args, stdout=full, stderr=subprocess.PIPE, text=True)
+    assert ended.returncode == 2 and len(ended.stderr.strip().splitlines()) == 1
+    assert ended.stderr.startswith("error: ") and "No space left" in ended.stderr
+
+
+def test_a_reader_that_has_read_enough_gives_no_line_at_all(draws):
+    many = vvcv.Tasks.shared(X, -X, X[..., :1] + np.arange(2000), names=[f"task {i}" for i in range(2000)])
+    write_tasks(draws, many)  # more than a pipe holds
+    script = f"{shlex.quote(sys.executable)} -m vvcv.cli.main estimate {draws} --method mc --json | head -1"
+    ended = subprocess.run(script, shell=True, capture_output=True, text=True)
+    assert (ended.stdout, ended.stderr) == ("{\n", "")

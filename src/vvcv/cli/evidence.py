@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from ..files.named import read_arrays
-from .messages import DOUBTFUL, MaxGigabytes, in_one_line, most_bytes
+from .messages import DOUBTFUL, MaxGigabytes, in_one_line, most_bytes, say
 
 
 def evidence_command(
@@ -40,7 +40,7 @@ def evidence_command(
         result = evidence(read_arrays(file, names, most_bytes(max_gb)), compare=compare, progress=sys.stderr.isatty())
     for warning in caught:
         typer.echo(f"warning: {warning.message}", err=True)
-    typer.echo(str(result))
+    say(str(result))
     if plot is not None:
         with in_one_line():
             plot.parent.mkdir(parents=True, exist_ok=True)
