@@ -31,7 +31,7 @@ from .estimation import ControlVariate, Estimate, compare, estimate
 from .runtime.version import __version__
 
 if TYPE_CHECKING:
-    from . import inputs, interop, paper, simulators, thermodynamic
+    from . import inputs, interop, paper, simulators, thermodynamic  # noqa: F401 (there, but not by a star)
     from .checks import AlarmWarning, check
     from .data.unconstrain import unconstrain
     from .estimation.functional import functional

@@ -84,8 +84,8 @@ def test_wrong_scores_give_exit_code_one_with_the_numbers_all_the_same(draws):
 
 
 def test_evidence_of_wrong_scores_gives_exit_code_one_and_no_line_of_a_bar_that_nobody_sees(tmp_path):
-    t = np.linspace(0, 1, 6)[:, None, None] ** 3
-    x = t / (1 + t) + np.random.default_rng(0).normal(size=(6, 30, 1)) / np.sqrt(1 + t)  # y = 1 of N(x, 1), x of N(0, 1)
+    t = np.linspace(0, 1, 6)[:, None, None] ** 3  # y = 1 of N(x, 1), x of N(0, 1)
+    x = t / (1 + t) + np.random.default_rng(0).normal(size=(6, 30, 1)) / np.sqrt(1 + t)
     arrays = {"points": x, "temperatures": t.ravel(), "log_likelihoods": -((1 - x[..., 0]) ** 2) / 2}
     np.savez(tmp_path / "right.npz", **arrays, scores_likelihood=1 - x, scores_prior=-x)
     np.savez(tmp_path / "swapped.npz", **arrays, scores_likelihood=-x, scores_prior=1 - x)
