@@ -5,7 +5,6 @@ import warnings
 
 import numpy as np
 import pytest
-from scipy import stats
 
 import vvcv
 from vvcv import inputs
@@ -255,25 +254,3 @@ def test_the_estimate_uses_all_models(tmp_path):
     exact = np.array([0.5 + np.sqrt(np.pi / 2), 0.55 + np.sqrt(np.pi / 2)])  # E sqrt(b) = sqrt(2) Gamma(3/2)
     assert est.names == ("cheap", "dear") and est.method == "vv"
     assert np.abs(est.mean - exact).max() < 0.02
-
-
-class Halves:
-    """A law of the user's own, with no name but the place in memory that Python gives it."""
-
-    def __init__(self, scale):
-        self.law = stats.laplace(scale=scale)
-
-    def __getattr__(self, name):
-        if name in ("logpdf", "logcdf", "logsf", "ppf", "isf", "support"):
-            return getattr(self.law, name)
-        raise AttributeError(name)
-
-
-def test_inputs_of_the_users_own_are_known_again_by_another_process_and_others_are_refused(tmp_path):
-    path, again = tmp_path / "runs.jsonl", Counted()
-    one, same, other = (inputs.independent(a=Halves(scale), b=inputs.normal(0, 1)) for scale in (1, 1, 2))
-    run({"cheap": Counted()}, path, {"cheap": 3}, given=one)
-    run({"cheap": again}, path, {"cheap": 5}, given=same)
-    assert len(again.calls) == 2
-    with pytest.raises(ValueError, match="these settings put it elsewhere"):
-        run({"cheap": Counted()}, path, {"cheap": 5}, given=other)
