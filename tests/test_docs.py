@@ -1,5 +1,6 @@
 """The documentation says what is so: its snippets run, its links lead somewhere, its numbers are the recorded ones."""
 
+import json
 import re
 import runpy
 from importlib import import_module
@@ -39,6 +40,16 @@ def test_the_numbers_of_the_readme_are_the_recorded_ones():
     readme = (ROOT / "README.md").read_text()
     assert readme.count("<!-- recorded: ") == readme.count("<!-- end -->") == 2
     assert recorded["with_tables"](readme) == readme, "make figures writes them anew"
+
+
+def test_seconds_and_memory_of_large_samples_are_the_recorded_ones():
+    recorded = json.loads((ROOT / "benchmarks" / "scale.json").read_text())
+    row = r"\| ([\d,]+) \| `(\w+)`.* \| ([\d.]+) s \| ([\d.]+) GB \|"
+    shown = re.findall(row, (ROOT / "docs" / "scaling.md").read_text())
+    assert len(shown) == 6
+    for rows, method, seconds, memory in shown:
+        run = recorded[f"zarr, {method}, rows {rows.replace(',', '')}"]
+        assert (float(seconds), float(memory)) == (run["processor_seconds"], run["peak_gigabytes"])
 
 
 def test_pages_ask_only_for_tables_that_exist():

@@ -31,7 +31,7 @@ from .estimation import ControlVariate, Estimate, compare, estimate
 from .runtime.version import __version__
 
 if TYPE_CHECKING:
-    from . import inputs
+    from . import inputs, interop, paper, simulators, thermodynamic  # noqa: F401 (there, but not by a star)
     from .checks import AlarmWarning, check
     from .data.unconstrain import unconstrain
     from .estimation.functional import functional
@@ -51,6 +51,9 @@ if TYPE_CHECKING:
     from .simulators import multifidelity
     from .thermodynamic import Evidence, evidence
 
+#: Rooms that an estimate does not need, imported when first used, as the names below.
+_ROOMS = ("inputs", "interop", "paper", "simulators", "thermodynamic")
+
 #: Names that an estimate does not need, imported when first used: optax alone takes as long as everything else.
 _LATER = {
     "AlarmWarning": ".checks",
@@ -68,7 +71,6 @@ _LATER = {
     "from_pymc": ".interop.pymc",
     "from_stan": ".interop.stan",
     "functional": ".estimation.functional",
-    "inputs": ".inputs",
     "load": ".estimation.storage",
     "multifidelity": ".simulators",
     "probability": ".estimation.quantiles",
@@ -111,7 +113,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _LATER:
-        raise AttributeError(f"module 'vvcv' has no attribute {name!r}")
-    module = import_module(_LATER[name], __name__)
-    return module if name == "inputs" else getattr(module, name)
+    if name in _ROOMS:
+        return import_module(f".{name}", __name__)
+    if name in _LATER:
+        return getattr(import_module(_LATER[name], __name__), name)
+    raise AttributeError(f"module 'vvcv' has no attribute {name!r}")

@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -78,6 +81,17 @@ def test_wrong_scores_give_exit_code_one_with_the_numbers_all_the_same(draws):
     result = run("estimate", draws, "--method", "zv")
     assert result.exit_code == 1 and "task 1" in result.output and "wrong sign" in result.output
     assert run("summary", draws, "--method", "zv").exit_code == 1
+
+
+def test_evidence_of_wrong_scores_gives_exit_code_one_and_no_line_of_a_bar_that_nobody_sees(tmp_path):
+    t = np.linspace(0, 1, 6)[:, None, None] ** 3  # y = 1 of N(x, 1), x of N(0, 1)
+    x = t / (1 + t) + np.random.default_rng(0).normal(size=(6, 30, 1)) / np.sqrt(1 + t)
+    arrays = {"points": x, "temperatures": t.ravel(), "log_likelihoods": -((1 - x[..., 0]) ** 2) / 2}
+    np.savez(tmp_path / "right.npz", **arrays, scores_likelihood=1 - x, scores_prior=-x)
+    np.savez(tmp_path / "swapped.npz", **arrays, scores_likelihood=-x, scores_prior=1 - x)
+    right, swapped = (run("evidence", tmp_path / f"{name}.npz", "--no-compare") for name in ("right", "swapped"))
+    assert (right.exit_code, right.stderr) == (0, "")
+    assert swapped.exit_code == 1 and "swapped" in swapped.stderr and "log evidence" in swapped.stdout
 
 
 @pytest.mark.parametrize("command", ["estimate", "summary", "check"])
@@ -181,3 +195,21 @@ def test_the_example_in_the_help_of_every_command_runs(name, draws, monkeypatch)
     example = re.search(r"Example: vvcv (.*)", COMMANDS[name].help)
     result = run(*shlex.split(example[1]))
     assert result.exit_code == 0, result.output
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no disk that is always full")
+@pytest.mark.parametrize("command", ["estimate", "summary", "check", "demo"])
+def test_an_answer_that_cannot_be_written_gives_one_line_and_exit_code_two(draws, command):
+    args = [sys.executable, "-m", "vvcv.cli.main", command, *([] if command == "demo" else [str(draws)])]
+    with open("/dev/full", "w") as full:
+        ended = subprocess.run(args, stdout=full, stderr=subprocess.PIPE, text=True)
+    assert ended.returncode == 2 and len(ended.stderr.strip().splitlines()) == 1
+    assert ended.stderr.startswith("error: ") and "No space left" in ended.stderr
+
+
+def test_a_reader_that_has_read_enough_gives_no_line_at_all(draws):
+    many = vvcv.Tasks.shared(X, -X, X[..., :1] + np.arange(2000), names=[f"task {i}" for i in range(2000)])
+    write_tasks(draws, many)  # more than a pipe holds
+    script = f"{shlex.quote(sys.executable)} -m vvcv.cli.main estimate {draws} --method mc --json | head -1"
+    ended = subprocess.run(script, shell=True, capture_output=True, text=True)
+    assert (ended.stdout, ended.stderr) == ("{\n", "")

@@ -134,6 +134,7 @@ BROKEN = {
     "no file": ("t.csv", None, "Check the path"),
     "empty file": ("t.csv", b"", "empty"),
     "unknown ending": ("t.xlsx", b"PK", "Rename it"),
+    "packed": ("t.csv.gz", b"PK", "unpack or convert it"),
     "header only": ("t.csv", b"x,score,f\n", "no rows"),
     "rows of different lengths": ("t.csv", b"x,score,f\n1,2,3\n1,2,3,4,5\n", "as many comma-separated numbers"),
     "text in a column": ("t.csv", b"x,score,f\n1,2,3\n1,two,3\n", "'score' .* holds 'two'"),

@@ -144,6 +144,10 @@ def test_more_points_begin_with_the_same_ones(design):
     assert all(np.array_equal(few[name], many[name][:10]) for name in LINKED.names)
 
 
+def two(correlation):
+    return inputs.correlated(correlation, a=inputs.normal(0, 1), b=inputs.normal(0, 1))
+
+
 @pytest.mark.parametrize(
     ("call", "words"),
     [
@@ -166,6 +170,8 @@ def test_more_points_begin_with_the_same_ones(design):
             ),
             "one correlation, but",
         ),
+        (lambda: two({("a", "b"): "strong"}), r"correlation of \('a', 'b'\) must be one number, but is 'strong'"),
+        (lambda: two({("a", "b"): np.nan}), "between -1 and 1, but that of .* is nan"),
         (lambda: inputs.correlated(pd.DataFrame(np.eye(1)), a=inputs.normal(0, 1)), "a row and a column for each"),
         (lambda: inputs.from_log_density(banana, banana_draws), "names must say"),
         (

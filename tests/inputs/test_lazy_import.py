@@ -7,6 +7,8 @@ SCRIPT = """
 import sys, vvcv
 early = [name for name in ("vvcv.inputs", "vvcv.simulators", "scipy.stats", "pandas") if name in sys.modules]
 assert not early, early
+assert callable(vvcv.simulators.run_models) and callable(vvcv.paper.BlockCoordinateDescent)  # as the pages write them
+assert vvcv.interop.Posterior and vvcv.thermodynamic.evidence
 assert vvcv.inputs.normal(0, 1) and callable(vvcv.multifidelity)
 from vvcv.inputs import gamma
 """

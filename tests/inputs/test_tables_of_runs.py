@@ -119,3 +119,11 @@ def test_spaces_after_commas_do_not_matter_and_complex_values_are_no_numbers(tmp
         GIVEN.tasks_from_table({"a": [0.1, 0.2], "b": [1.0, 2.0], "value": [1j, 2.0]})
     with pytest.raises(ValueError, match="must name a column"):
         GIVEN.tasks_from_table({"a": [0.1], "b": [1.0], "value": [1.0]}, value=3)
+
+
+@pytest.mark.parametrize(("odd", "words"), [("2026-01-01", "dates"), (None, "spans of time")])
+def test_dates_and_spans_of_time_are_no_numbers(odd, words):
+    column = [pd.Timestamp(odd)] * 3 if odd else [pd.Timedelta(seconds=i) for i in range(3)]
+    given = inputs.independent(a=inputs.uniform(0, 1))
+    with pytest.raises(ValueError, match=f"Column 'value' must hold numbers.*they are {words}"):
+        given.tasks_from_table({"a": [0.1, 0.2, 0.3], "value": column})

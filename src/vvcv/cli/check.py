@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from .messages import DOUBTFUL, File, MaxGigabytes, in_one_line, most_bytes
+from .messages import DOUBTFUL, File, MaxGigabytes, in_one_line, most_bytes, say
 
 
 def check_command(file: File, max_gb: MaxGigabytes = 2.0) -> None:
@@ -19,6 +19,6 @@ def check_command(file: File, max_gb: MaxGigabytes = 2.0) -> None:
 
     with in_one_line():
         result = check(read_tasks(file, most_bytes(max_gb)))
-    typer.echo(str(result))
+    say(str(result))
     if not result.ok:
         raise typer.Exit(DOUBTFUL)

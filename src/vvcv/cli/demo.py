@@ -18,7 +18,7 @@ SHOWN = ("mc", "zv", "cf", "vv")
 def run_demo(runs: int, seed: int, out: Path) -> None:
     """Estimate the expected water flow by every rung, print the table, save the picture, say what it shows."""
     tasks = demo_tasks(runs, seed)
-    print(f"Water flow through a borehole, 8 uncertain inputs, {runs} cheap and {runs} dear model runs.\n")
+    print(f"Water flow through a borehole, 8 uncertain inputs, {runs} cheap and {runs} dear model runs.\n", flush=True)
     results = {RUNGS[rung]: result for rung, result in compare(tasks, SHOWN).items()}
     print(demo_table(results))
     plot_methods(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .messages import DOUBTFUL, File, MaxGigabytes, in_one_line, most_bytes, require_places
+from .messages import DOUBTFUL, File, MaxGigabytes, in_one_line, most_bytes, require_places, say
 
 if TYPE_CHECKING:
     from ..estimation import Estimate
@@ -42,7 +42,7 @@ def estimate_command(
                 require_ending(path, kind)
         # Alarms stand under the table and in the exit code.
         result = estimate(read_tasks(file, most_bytes(max_gb)), method, on_alarm="ignore")
-    typer.echo(json.dumps(_as_json(result), indent=2, allow_nan=False) if as_json else str(result))
+    say(json.dumps(_as_json(result), indent=2, allow_nan=False) if as_json else str(result))
     with in_one_line():  # what cannot be written must not take the answer with it
         for path, write in ((report, result.report), (save, result.save)):
             if path is not None:
@@ -75,9 +75,9 @@ def summary_command(
         table = summary(tasks, var_names or None, **options)  # type: ignore[arg-type]
     if as_json:
         rows = {str(name): {key: _number(value) for key, value in row.items()} for name, row in table.iterrows()}
-        typer.echo(json.dumps({"variables": rows, "remarks": table.attrs["remarks"]}, indent=2))
+        say(json.dumps({"variables": rows, "remarks": table.attrs["remarks"]}, indent=2))
     else:
-        typer.echo(str(table))
+        say(str(table))
     if any(remark.startswith("error") for remark in table.attrs["remarks"]):
         raise typer.Exit(DOUBTFUL)
 
@@ -99,7 +99,7 @@ def convert_command(
             raise ValueError(f"{str(target)!r} exists. Choose another name, or add --overwrite.")
         tasks = read_tasks(source, most_bytes(max_gb))
         write_tasks(target, tasks)
-    typer.echo(f"{target}: {tasks}")
+    say(f"{target}: {tasks}")
 
 
 def _as_json(result: Estimate) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from pathlib import Path
 from typing import Annotated
@@ -9,7 +10,7 @@ from typing import Annotated
 import typer
 
 from ..files.named import read_arrays
-from .messages import MaxGigabytes, in_one_line, most_bytes
+from .messages import DOUBTFUL, MaxGigabytes, in_one_line, most_bytes, say
 
 
 def evidence_command(
@@ -25,7 +26,8 @@ def evidence_command(
 ) -> None:
     """Log evidence with an error bar, from draws of all power posteriors.
 
-    The first axis of every array is the temperatures; or all have one row per draw, temperatures too.
+    The first axis of every array is the temperatures; or all have one row per draw, temperatures too. Exit codes are
+    those of `vvcv estimate`.
 
     Example: vvcv evidence powers.npz --no-compare
     """
@@ -35,12 +37,21 @@ def evidence_command(
     names = {name for others in FIELDS.values() for name in others}
     with in_one_line(), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
-        result = evidence(read_arrays(file, names, most_bytes(max_gb)), compare=compare, progress=True)
+        result = evidence(read_arrays(file, names, most_bytes(max_gb)), compare=compare, progress=sys.stderr.isatty())
     for warning in caught:
         typer.echo(f"warning: {warning.message}", err=True)
-    typer.echo(str(result))
+    say(str(result))
     if plot is not None:
         with in_one_line():
             plot.parent.mkdir(parents=True, exist_ok=True)
             result.plot()[0].figure.savefig(plot, dpi=150)
         typer.echo(f"Picture: {plot}")
+    if any(_says_error(warning) for warning in caught):
+        raise typer.Exit(DOUBTFUL)
+
+
+def _says_error(warning: warnings.WarningMessage) -> bool:
+    from ..checks import AlarmWarning
+
+    lines = str(warning.message).splitlines()
+    return issubclass(warning.category, AlarmWarning) and any(line.startswith("error") for line in lines)

@@ -28,9 +28,17 @@ def in_one_line() -> Iterator[None]:
     """Errors that a person can do something about become one line and exit code 2."""
     try:
         yield
+    except BrokenPipeError:  # of `| head`, which has what it wants: typer ends in silence
+        raise
     except (ValueError, OSError, ImportError, MemoryError) as error:
         typer.echo(f"error: {' '.join(str(error).split()) or type(error).__name__}", err=True)
         raise typer.Exit(REFUSED) from None
+
+
+def say(answer: str) -> None:
+    """Print an answer; where it cannot be written, on a full disk, that is one line too."""
+    with in_one_line():
+        typer.echo(answer)
 
 
 def most_bytes(gigabytes: float) -> int:

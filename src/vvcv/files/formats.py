@@ -102,6 +102,7 @@ def _format(path: Path) -> Format:
     found = FORMATS.get(path.suffix.lower())
     if found is None:
         raise ValueError(
-            f"The format of {path.name!r} is not known: its name must end in one of {', '.join(FORMATS)}. Rename it."
+            f"The format of {str(path)!r} is not known: its name must end in one of {', '.join(FORMATS)}. Rename it, "
+            "or, if it is of another kind, unpack or convert it."
         )
     return found

@@ -31,7 +31,7 @@ def lognormal(mu: float, sigma: float) -> Distribution:
     """
     _positive("sigma", sigma)
     with np.errstate(over="ignore"):  # an input of such a scale is refused
-        law = stats.lognorm(sigma, scale=np.exp(_number("mu", mu)))
+        law = stats.lognorm(sigma, scale=np.exp(number("mu", mu)))
     return _distribution("lognormal", law, lambda x: -(1 + (np.log(x) - mu) / sigma**2) / x, mu=mu, sigma=sigma)
 
 
@@ -52,7 +52,7 @@ def triangular(low: float, mode: float, high: float) -> Distribution:
     -0.5
     """
     _ordered(low=low, high=high)
-    between = low <= _number("mode", mode) <= high
+    between = low <= number("mode", mode) <= high
     require(between, f"mode must lie from low to high, but low, mode, high are {low}, {mode}, {high}.")
     law = Triangular(float(low), float(mode), float(high))
     slope = lambda x: np.where(law.rising(x), 1 / (x - low), -1 / (high - x))  # noqa: E731
@@ -116,11 +116,11 @@ def truncated(of: Any, low: float = -np.inf, high: float = np.inf) -> Distributi
     truncated(normal(mean=0.0, sd=1.0), low=0.0, high=inf)
     """
     of = as_distribution(of)
+    _ordered(low=low, high=high)
     start, end = of.law.support()
     law = Truncated(of.law, max(float(low), float(start)), min(float(high), float(end)))
-    _ordered(low=law.low, high=law.high)
     require(
-        law.log_mass > -600,
+        law.low < law.high and law.log_mass > -600,
         f"{of} must have probability left between the bounds, but nothing is between {low:g} and {high:g}.",
     )
     return Distribution(f"truncated({of}, low={float(low)}, high={float(high)})", law, of.score)
@@ -140,7 +140,7 @@ def from_scipy(law: Any) -> Distribution:
     )
     described = _describe(law)
     for end in law.support():
-        _number(f"An end of {described}", end)  # parameters that are lists make many distributions
+        number(f"An end of {described}", end)  # parameters that are lists make many distributions
     return Distribution(described, law)
 
 
@@ -151,19 +151,19 @@ def as_distribution(given: Any) -> Distribution:
 
 def _distribution(name: str, law: Any, formula: Any, **parameters: float) -> Distribution:
     for parameter, value in parameters.items():
-        finite = bool(np.isfinite(_number(parameter, value)))
+        finite = bool(np.isfinite(number(parameter, value)))
         require(finite, f"{parameter} of {name} must be a finite number, but is {value!r}.")
     return Distribution(f"{name}({', '.join(f'{key}={float(v)!r}' for key, v in parameters.items())})", law, formula)
 
 
 def _describe(law: Any) -> str:
-    if not hasattr(law, "dist"):
-        return repr(law)
+    if not hasattr(law, "dist"):  # a law of the user's own; where it is in memory, each process has another place
+        return repr(law) if type(law).__repr__ is not object.__repr__ else f"{type(law).__qualname__}()"
     arguments = [repr(value) for value in law.args] + [f"{key}={value!r}" for key, value in law.kwds.items()]
     return f"scipy.{law.dist.name}({', '.join(arguments)})"
 
 
-def _number(name: str, value: Any) -> float:
+def number(name: str, value: Any) -> float:
     """One real number; an input has one distribution, so that a list of means is none."""
     given = np.asarray(value)
     require(given.ndim == 0 and given.dtype.kind in NUMERIC_KINDS, f"{name} must be one number, but is {value!r}.")
@@ -171,9 +171,9 @@ def _number(name: str, value: Any) -> float:
 
 
 def _positive(name: str, value: float) -> None:
-    require(0 < _number(name, value) < np.inf, f"{name} must be positive and finite, but is {value!r}.")
+    require(0 < number(name, value) < np.inf, f"{name} must be positive and finite, but is {value!r}.")
 
 
 def _ordered(*, low: float, high: float) -> None:
-    below = _number("low", low) < _number("high", high)
+    below = number("low", low) < number("high", high)
     require(below, f"low must be below high, but they are {low!r} and {high!r}.")

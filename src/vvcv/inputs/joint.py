@@ -21,7 +21,7 @@ from jaxtyping import Float
 from ..data import Task, Tasks, finite_array, require
 from .designs import standard_normal
 from .distribution import Distribution
-from .families import as_distribution
+from .families import as_distribution, number
 
 Columns = dict[str, Float[np.ndarray, " n"]]
 Rows = Float[np.ndarray, "n d"]
@@ -176,6 +176,8 @@ def _correlation(given: Any, names: tuple[str, ...]) -> Float[np.ndarray, "d d"]
         for pair, value in given.items():
             known = isinstance(pair, tuple) and len(set(pair)) == len(pair) == 2 and set(pair) <= set(names)
             require(known, f"Correlations are given for pairs of the inputs {list(names)}, but {pair!r} is none.")
+            possible = abs(number(f"The correlation of {pair!r}", value)) <= 1
+            require(possible, f"A correlation must lie between -1 and 1, but that of {pair!r} is {value!r}.")
             other = given.get(pair[::-1], value)
             require(
                 other == value, f"A pair has one correlation, but {pair!r} has {value!r} and the other way {other!r}."

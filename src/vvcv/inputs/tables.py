@@ -69,7 +69,9 @@ def _finished(rows: Any, inputs: Sequence[str], column: str, name: str) -> Runs:
 
 def _numbers(rows: Any, column: str) -> Float[np.ndarray, " n"]:
     try:
-        require(rows[column].dtype.kind != "c", "they are complex")
+        odd = {"c": "they are complex", "M": "they are dates", "m": "they are spans of time, whose unit is not said"}
+        kind = rows[column].dtype.kind  # of which pandas would make real parts, and nanoseconds
+        require(kind not in odd, odd.get(kind, ""))
         return rows[column].to_numpy(dtype=float, na_value=np.nan)
     except (TypeError, ValueError) as error:
         raise ValueError(f"Column {column!r} must hold numbers, but cannot be read ({error}).") from None

@@ -13,6 +13,7 @@ import os
 import reprlib
 import zlib
 from collections.abc import Callable, Mapping
+from textwrap import shorten
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,9 @@ from .store import Run, Store, open_store
 
 Model = Callable[..., Any]
 Path = str | os.PathLike[str]
+
+#: Letters of a failure that messages show: a solver may raise all that it has printed, and the store has it whole.
+LONGEST_REASON = 300
 
 
 def multifidelity(
@@ -135,13 +139,14 @@ def _has_succeeded(kept: Store, name: str) -> bool:
 def _task(name: str, inputs: Inputs, n: int, kept: Store) -> Task:
     found = [kept.runs[name, i] for i in range(n)]
     failed = [run for run in found if run.value is None]
+    reason = shorten(failed[0].error or "", LONGEST_REASON, placeholder=" ...") if failed else ""
     if failed:
-        warn_of_failures(len(failed), len(found), name, f"first: run {failed[0].number}, {failed[0].error}")
+        warn_of_failures(len(failed), len(found), name, f"first: run {failed[0].number}, {reason}")
     good = [run for run in found if run.value is not None]
     require(
         len(good) >= 2,
         f"At least two runs of {name!r} must succeed, but {len(good)} of {len(found)} did"
-        f"{f'; the first failure is {failed[0].error}' if failed else ''}. Mend the model, then retry=True.",
+        f"{f'; the first failure is {reason}' if failed else ''}. Mend the model, then retry=True.",
     )
     return inputs.task([run.x for run in good], [run.value for run in good], name)
 
@@ -173,7 +178,8 @@ def _check_arguments(models: Mapping[str, Model], inputs: Inputs, runs: Mapping[
     natural = isinstance(seed, int | np.integer) and seed >= 0
     require(natural, f"seed must be a whole number of at least 0, but is {seed!r}.")
     for name, n in runs.items():
-        require(isinstance(name, str), f"Models are named by strings, but {name!r} is none.")
+        text = isinstance(name, str) and name.encode("utf-8", "replace").decode() == name
+        require(text, f"Models are named by strings, but {name!a} is none that can be written. Rename it.")
         whole = isinstance(n, int | np.integer) and n >= 2
         require(whole, f"runs of {name!r} must be a whole number of at least 2, but is {n!r}.")
         require(callable(models[name]), f"The model {name!r} must be a function, but is a {type(models[name])}.")

@@ -61,8 +61,7 @@ def open_store(path: str | os.PathLike[str] | None, settings: dict[str, str]) ->
     if path is None:
         yield Store(None, [])
         return
-    path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
+    path = _place(path)
     header = MARK + json.dumps(settings)[1:]
     with path.open("a+b") as file:
         lock(file, f"One process at a time may write to a store, but another is at work in {str(path)!r}. Wait for it.")
@@ -75,6 +74,18 @@ def open_store(path: str | os.PathLike[str] | None, settings: dict[str, str]) ->
             append(file, header)
             force_to_disk(path.parent)  # the new file's name must be as durable as its content
         yield Store(file, [_read(line, i + 2, path) for i, line in enumerate(lines[1:])])
+
+
+def _place(path: str | os.PathLike[str]) -> Path:
+    """Where the store is, in a folder that is made if need be; what can be no file is refused."""
+    require(isinstance(path, str | os.PathLike), f"store must be the path of a file, or None, but is {path!r}.")
+    place = Path(path)
+    require(not place.is_dir(), f"store must be a file, but {str(path)!r} is a folder. Name a file in it.")
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ValueError(f"store must be in a folder, but {str(place.parent)!r} cannot be one ({error}).") from None
+    return place
 
 
 def _check_header(content: bytes, header: str, path: Path) -> None:

@@ -1,0 +1,74 @@
+"""Inputs of the user's own, failures that say much, and places that can be no store."""
+
+import pytest
+from scipy import stats
+
+from vvcv import inputs
+from vvcv.simulators import run_models
+
+GIVEN = inputs.independent(a=inputs.uniform(0, 1), b=inputs.exponential(2))
+
+
+class Counted:
+    """A model that counts its runs."""
+
+    def __init__(self):
+        self.calls = 0
+
+    def __call__(self, a, b):
+        self.calls += 1
+        return a + b
+
+
+def run(model, store, n, given=GIVEN, name="cheap"):
+    return run_models({name: model}, given, {name: n}, store=store)
+
+
+class Halves:
+    """A law of the user's own, with no name but the place in memory that Python gives it."""
+
+    def __init__(self, scale):
+        self.law = stats.laplace(scale=scale)
+
+    def __getattr__(self, name):
+        if name in ("logpdf", "logcdf", "logsf", "ppf", "isf", "support"):
+            return getattr(self.law, name)
+        raise AttributeError(name)
+
+
+def test_inputs_of_the_users_own_are_known_again_by_another_process_and_others_are_refused(tmp_path):
+    path, again = tmp_path / "runs.jsonl", Counted()
+    one, same, other = (inputs.independent(a=Halves(scale), b=inputs.normal(0, 1)) for scale in (1, 1, 2))
+    run(Counted(), path, 3, given=one)
+    run(again, path, 5, given=same)
+    assert again.calls == 2
+    with pytest.raises(ValueError, match="these settings put it elsewhere"):
+        run(Counted(), path, 5, given=other)
+
+
+def test_a_long_failure_is_kept_whole_and_shown_in_short(tmp_path):
+    def verbose(a, b):
+        if a < 0.5:
+            raise RuntimeError("residual 1.0\n" * 1000)
+        return a
+
+    with pytest.warns(RuntimeWarning, match="runs of 'cheap' failed") as caught:
+        run(verbose, tmp_path / "runs.jsonl", 12)
+    assert len(str(caught[0].message)) < 700 and "\n" not in str(caught[0].message)
+    assert (tmp_path / "runs.jsonl").read_text().count("residual") % 1000 == 0
+
+
+def test_a_store_or_a_model_that_can_be_none_is_refused_before_any_run(tmp_path):
+    (tmp_path / "file").touch()
+    model = Counted()
+    for store, words in (
+        (tmp_path, "is a folder. Name a file in it"),
+        ("", "'' is a folder"),
+        (tmp_path / "file" / "runs.jsonl", "must be in a folder"),
+        (3, "must be the path of a file"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            run(model, store, 3)
+    with pytest.raises(ValueError, match="none that can be written"):
+        run(model, None, 3, name="\udc80")
+    assert not model.calls
