@@ -47,6 +47,12 @@ class Edges:
         pairs = ((self.start, other.start), (self.stop, other.stop), (self.point, other.point))
         return Edges(self.draws, *(np.concatenate(pair) for pair in pairs))
 
+    @property
+    def end_in_zeros(self) -> bool:
+        """Whether a chain ends in rows that are zero in every coordinate, as where nothing was written to a file."""
+        at_end = (self.stop % self.draws == 0) & (self.stop - self.start > 1)
+        return bool((at_end & (self.point == 0).all(axis=1)).any())
+
     def across(self) -> Across:
         """The runs that lie in several blocks."""
         start, order = np.unique(self.start, return_index=True)
