@@ -2,7 +2,7 @@
 
 A copy that stays behind knows the value that was left out. Runs are looked for within chains; one that goes on in the
 next block is put together from its parts, so that nothing depends on where blocks begin. Equal points that do not
-follow each other are not looked for: that would take all rows in memory.
+follow each other are not looked for, which would take all rows in memory: `checks/order.py` sees them among rows drawn.
 """
 
 from __future__ import annotations
