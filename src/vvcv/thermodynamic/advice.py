@@ -18,8 +18,8 @@ COARSE = 0.01
 #: by chance.
 IMPLAUSIBLE = 5.0
 
-#: E[s^2] Var(x) below which a score is none. It is at least 1 for any density (Cramer and Rao), and a hundredth is seen
-#: of a Gaussian by a chain that is a third of its own correlation time long.
+#: E[s^2] Var(x) below which a score is none. It is at least 1 for any density (Cramer and Rao); of 150 pairs of chains
+#: of 60 draws with autocorrelation .995 from a Gaussian 42 % were below a hundredth, and none below this.
 FLAT = 1e-4
 
 
