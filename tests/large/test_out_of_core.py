@@ -215,3 +215,23 @@ def test_shapes_that_do_not_fit_are_found_without_reading(small_machine, sample)
 def test_importing_the_library_imports_no_dask():
     code = "import sys, vvcv; sys.exit(bool({'dask', 'distributed', 'zarr'} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
+@pytest.mark.parametrize(("source", "room"), [(memory_maps, 10_000), (memory_maps, 100), (dask_arrays, 100)])
+@pytest.mark.parametrize("empty", [np.s_[:, 300:], np.s_[2:], np.s_[3, 500:]])
+def test_files_that_were_not_filled_are_refused(source, room, empty, tmp_path, monkeypatch):
+    """Zeros were taken for draws; of arrays that fit into memory a memory map alone is known to be a file."""
+    monkeypatch.setattr("vvcv.data.lazy.largest_system", lambda: room)
+    x = np.random.default_rng(0).normal(size=(4, 600, 2))
+    x[empty] = 0.0
+    points, scores, values = source({"points": x, "scores": -x, "values": x[..., :1] ** 2}, tmp_path)
+    with pytest.raises(ValueError, match="the last rows are zero"):
+        vvcv.estimate(vvcv.Tasks.shared(points, scores, values), method="zv")
+
+
+def test_a_chain_that_starts_at_zero_is_none_of_them(tmp_path, monkeypatch):
+    monkeypatch.setattr("vvcv.data.lazy.largest_system", lambda: 100)
+    x = np.random.default_rng(0).normal(size=(2, 600, 2))
+    x[:, :5] = 0.0
+    points, scores, values = memory_maps({"points": x, "scores": -x, "values": x[..., :1] ** 2}, tmp_path)
+    assert np.isfinite(vvcv.estimate(vvcv.Tasks.shared(points, scores, values), method="zv").mean).all()

@@ -61,3 +61,13 @@ def test_error_bars_of_metropolis_chains_are_honest(monkeypatch):
         found = vvcv.estimate(tasks, "inducing", **KERNEL)
         z.append((found.mean - exact) / found.std_error)
     assert np.sqrt(np.mean(np.square(z))) < 1.1
+
+
+def test_copies_that_do_not_follow_each_other_raise_the_alarm_and_sorted_do_not(small_machine, sample, repeating):
+    """Rows drawn with replacement gave error bars that were too narrow, in silence."""
+    again = np.random.default_rng(0).integers(0, 900, size=len(sample[0]))
+    with pytest.warns(vvcv.AlarmWarning, match="repeat one that is not beside them"):
+        vvcv.estimate(vvcv.Tasks.shared(*(array[again] for array in sample)), "zv")
+    for fine in (sample, repeating, [array[np.sort(again)] for array in sample]):
+        found = vvcv.estimate(vvcv.Tasks.shared(*fine), "zv", on_alarm="ignore")
+        assert "repeats" not in [finding.code for finding in found.check or ()]

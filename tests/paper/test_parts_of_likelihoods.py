@@ -101,3 +101,35 @@ def test_the_median_distance_is_that_of_a_fixed_subset_of_many_points(monkeypatc
     distances = np.abs(points[:5] - points[:5].T)[np.triu_indices(5, 1)]
     assert median_heuristic(points[:5]) == pytest.approx(np.median(distances))
     assert median_heuristic(np.array([[0.0], [0.0], [2.0]])) == 2.0  # repeated points are not at a distance
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("epochs", (-1, 2.5, "a", None)),
+        ("batch_size", (0, -3, 2.5, None)),
+        ("learning_rate", (0, -1, np.nan, "a")),
+        ("decay", (0, -1, np.inf, "a")),
+        ("regularization", (0, -1, np.nan, None)),
+        ("condition", (0, 0.5, 1, np.nan)),
+        ("constant", (-1, np.inf, "a")),
+        ("smallest", (0, -1, np.nan)),
+        ("order", (0, 3, "first")),
+        ("evaluations", (0, -1, 2.5)),
+        ("reach", (0, -1, np.nan)),
+    ],
+)
+def test_settings_that_mean_nothing_are_refused(name, values):
+    """Negative rates and decays, and conditions below one, gave some kernel in silence."""
+    takes = [way for way in (MarginalLikelihood, MiniBatchMarginalLikelihood) if hasattr(way, name)]
+    for way in takes:
+        for value in values:
+            with pytest.raises(ValueError, match="must be"):
+                way(**{name: value})
+
+
+def test_whole_settings_may_be_floats_and_a_singular_covariance_is_told_in_words():
+    assert MiniBatchMarginalLikelihood(epochs=np.float64(3), batch_size=4.0).batch_size == 4
+    x = np.linspace(-1, 1, 40)[:, None]
+    with pytest.raises(ValueError, match="Raise the regularization"):
+        module.log_marginal_likelihood(SquaredExponential(3.0), Tasks.shared(x, -x, x), 0.0)

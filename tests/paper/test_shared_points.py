@@ -111,3 +111,14 @@ def test_rows_that_share_coefficients_have_bars_as_wide_as_their_tails_ask(estim
     assert expected > plain or not widened
     found = fit(tasks, variate, selection, estimator=estimator)
     assert found.std_error[0] == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("rung", ["zv", "vv"])
+def test_the_covariance_of_a_rung_is_that_of_the_estimate(rung):
+    """It was diagonal: the error of a difference of nearly equal integrands was the sum of both."""
+    x = np.random.default_rng(0).normal(size=(40, 1))
+    first = np.sin(x[:, 0]) + 0.3 * x[:, 0] ** 3
+    tasks = vvcv.Tasks.shared(x, -x, np.column_stack([first, first + 0.01 * np.cos(3 * x[:, 0])]))
+    found = fit(tasks, rung)
+    assert found.covariance[0, 1] > 0.9 * np.prod(found.std_error)
+    np.testing.assert_allclose(found.covariance, vvcv.estimate(tasks, rung).covariance, rtol=1e-9)

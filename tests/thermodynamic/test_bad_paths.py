@@ -6,11 +6,12 @@ from contextlib import nullcontext
 
 import numpy as np
 import pytest
-from gaussian_model import gaussian_path
+from gaussian_model import NOISE, Y, gaussian_path
 
 import vvcv
 from vvcv.problems import van_der_pol
 from vvcv.thermodynamic.advice import EvidenceWarning, warn_of_coarse_path, warn_of_improper_prior
+from vvcv.thermodynamic.baselines import mbar, plain_average, stepping_stone
 from vvcv.thermodynamic.quadrature import quadrature_errors
 from vvcv.thermodynamic.samples import PathSamples, fields_of
 
@@ -58,6 +59,55 @@ def test_a_prior_that_pushes_points_apart_is_called_improper():
     outward = {**vars(path), "scores_prior": 0.1 * path.points}
     with pytest.warns(EvidenceWarning, match="improper"):
         warn_of_improper_prior(PathSamples.of(**fields_of(outward)))
+
+
+def along_a_chain(seed, correlation, draws, t=3):
+    """A path of autoregressive chains, in the order of their draws."""
+    path, rng = gaussian_path(seed, t, draws), np.random.default_rng(seed)
+    walk = rng.normal(size=path.points.shape)
+    for i in range(1, draws):
+        walk[:, i] = correlation * walk[:, i - 1] + np.sqrt(1 - correlation**2) * walk[:, i]
+    precision = 1 + path.temperatures / NOISE**2
+    path.points = (path.temperatures * Y[0] / NOISE**2 / precision)[:, None, None] + walk / np.sqrt(
+        precision[:, None, None]
+    )
+    path.scores_likelihood, path.scores_prior = (Y[0] - path.points) / NOISE**2, -path.points
+    path.log_likelihoods = -0.5 * ((path.points[..., 0] - Y[0]) / NOISE) ** 2 - np.log(NOISE * np.sqrt(2 * np.pi))
+    return path
+
+
+@pytest.mark.parametrize(("correlation", "draws"), [(0.98, 300), (0.995, 300), (0.97, 60)])
+def test_a_slow_chain_of_a_proper_prior_is_not_called_improper(correlation, draws):
+    """Taken for independent, draws of the three say so in 49, 90 and 1 of 100; a prior without slope is always seen."""
+    for seed in range(60):  # warnings are errors here
+        path = along_a_chain(seed, correlation, draws)
+        warn_of_improper_prior(PathSamples.of(**fields_of(path)))
+        path.scores_prior = 1e-3 * path.scores_prior
+        with pytest.warns(EvidenceWarning, match="improper"):
+            warn_of_improper_prior(PathSamples.of(**fields_of(path)))
+
+
+def test_temperatures_that_no_draw_can_tell_apart_are_refused(path):
+    close = {**vars(path), "temperatures": path.temperatures.copy()}
+    close["temperatures"][4] = close["temperatures"][3] * (1 + 1e-13)
+    with pytest.raises(ValueError, match="Merge the draws of equal ones"):
+        vvcv.evidence(close)
+
+
+def test_errors_of_other_methods_know_of_autocorrelation():
+    """Taken for independent, draws of such chains give errors four times too small."""
+    away = []
+    for seed in range(30):
+        path = along_a_chain(seed, 0.9, 150, t=12)
+        samples = PathSamples.of(**fields_of(path))
+        away += [(m.log_evidence - path.exact) / m.std_error for m in (plain_average(samples), stepping_stone(samples))]
+    assert np.sqrt(np.mean(np.square(away))) < 1.5
+
+
+def test_mbars_error_knows_of_autocorrelation():
+    pytest.importorskip("pymbar")
+    slow, fast = (PathSamples.of(**fields_of(along_a_chain(0, rho, 150, t=5))) for rho in (0.9, 0.0))
+    assert mbar(slow).std_error > 2.5 * mbar(fast).std_error
 
 
 @pytest.mark.parametrize(("every", "coarse"), [(1, False), (2, False), (3, True), (5, True)])

@@ -21,6 +21,10 @@ from .sample import Sample
 #: little unlikely need not be disbelieved.
 LENIENCE = 1.25
 
+#: Part of a z-value that may remain when the mistake behind it is undone: a repair of other scores moves the largest of
+#: many by chance, and one that takes less than a fifth off explains nothing.
+EXPLAINED = 0.8
+
 #: Fourth moment in standard coordinates: a uniform density has 1.8, a Gaussian 3.
 SHORT_TAILED = 2.3
 
@@ -36,8 +40,17 @@ class Mistake:
 
 def likely_mistake(samples: list[Sample], test: Identities, bound: float) -> Mistake | None:
     """The first hypothesis that explains why the identities fail."""
-    lenient = min(LENIENCE * bound, 0.8 * test.worst)  # yet it must be likelier than the sample as it is
+    lenient = believable(test.worst, bound)
     return next((found for ask in HYPOTHESES if (found := ask(samples, test, lenient)) is not None), None)
+
+
+def believable(worst: float, bound: float) -> float:
+    """The largest z-value at which a mistake, undone, is believed: lenient, yet likelier than the sample as it is.
+
+    >>> believable(worst=40.0, bound=4.0), believable(worst=5.0, bound=4.0)
+    (5.0, 4.0)
+    """
+    return min(LENIENCE * bound, EXPLAINED * worst)
 
 
 def _hold(samples: list[Sample], bound: float, divergence: bool = True) -> bool:

@@ -26,9 +26,18 @@ FEWEST_ROWS = 20
 #: Lags, rows (the first ones, since order is what counts) and integrands that are looked at.
 LARGEST_LAG, MOST_ROWS, MOST_TASKS = 64, 5000, 20
 
+#: Rows drawn that lie at the point of an earlier one which is not their neighbour, from which on a sample is said to
+#: repeat itself: chains that start at one place return to it by fewer.
+FEWEST_RETURNS = 3
+
 _PASS_CHAINS = (
     "Pass points and scores as (chain, draw, d) and values as (chain, draw), or error bars are too narrow. Rows that "
     "are independent, or a design, may be shuffled."
+)
+
+_SORT = (
+    "Copies are taken for new draws, and error bars are too narrow. Leave out rows given twice, or sort rows by their "
+    "points where they are no chain."
 )
 
 
@@ -49,6 +58,27 @@ def describe_order(tasks: Tasks) -> list[Finding]:
         others = f" and {len(members) - 1} more" if len(members) > 1 else ""
         found += _describe(points, values, f"{tasks.names[members[0]]}{others}", len(groups))
     return found
+
+
+def describe_returns(drawn: Tasks) -> list[Finding]:
+    """A finding where rows drawn from a sample, in its order, return to points left before: chains only stay.
+
+    Error bars of rows that are read block by block know of copies that follow each other alone.
+    """
+    found = []
+    for points, label in _samples(drawn):
+        stays = np.append(False, (points[1:] == points[:-1]).all(axis=1))
+        returns = len(points) - int(stays.sum()) - len(np.unique(points, axis=0))
+        if returns >= FEWEST_RETURNS:
+            message = f"of {len(points)} rows drawn from all, {returns} repeat one that is not beside them."
+            found.append(Finding("warning", "repeats", message, _SORT, label))
+    return found
+
+
+def _samples(tasks: Tasks) -> list[tuple[Float[np.ndarray, "n d"], str]]:
+    """The points of each sample, with the name of its first task."""
+    pairs = list(zip(tasks, tasks.names, strict=True))
+    return list({task.points.tobytes(): (task.points, name) for task, name in reversed(pairs)}.values())
 
 
 def _describe(

@@ -67,18 +67,35 @@ def visible(values: Float[np.ndarray, "..."], what: str) -> Float[np.ndarray, ".
 
 
 def whole(array: Any, what: str) -> None:
-    """Raise a ValueError where rows of a zarr array of points were never written, and so would be read as zeros.
+    """Raise a ValueError where rows of a file of points were never written, and so would be read as zeros.
 
     Zarr leaves out chunks of zeros alone, too, as values and scores may be; no sample has all its points at one place.
     """
-    written, chunks = (getattr(array, name, None) for name in ("nchunks_initialized", "nchunks"))
-    if written is None or getattr(array, "shards", None) is not None or not what.startswith("points"):
+    if not what.startswith("points"):
+        return
+    if isinstance(array, np.memmap) and array.ndim:
+        last = array[:, -2:] if array.ndim > 2 else array[None, -2:]  # of each chain
+        written(last.shape[1] < 2 or bool(np.any(last.reshape(len(last), -1), axis=1).all()), what)
+    present, chunks = (getattr(array, name, None) for name in ("nchunks_initialized", "nchunks"))
+    if present is None or getattr(array, "shards", None) is not None:
         return
     by_rows = len(array.shape) == 1 or array.chunks[-1] == array.shape[-1]  # one coordinate may be zero everywhere
     require(
-        not (by_rows and written < chunks),
-        f"{what} must be written as a whole, but {written} of {chunks} chunks of the zarr array are there. Wait until "
+        not (by_rows and present < chunks),
+        f"{what} must be written as a whole, but {present} of {chunks} chunks of the zarr array are there. Wait until "
         "it is written, or pass the rows that are: array[:n].",
+    )
+
+
+def written(fine: bool, what: str) -> None:
+    """Raise the ValueError for points that end in rows of zeros, unless all is fine.
+
+    >>> written(True, "points")
+    """
+    require(
+        fine,
+        f"{what} must be written as a whole, but the last rows are zero in every coordinate, as in a file made for "
+        "more draws than there are. Wait until it is written, or pass the rows that are: array[:n].",
     )
 
 

@@ -45,6 +45,10 @@ class Diagnosis:
             except Exception as error:
                 return cls((Finding("note", "check", f"the data could not be checked ({error})."),))
 
+    def with_findings(self, more: Sequence[Finding]) -> Diagnosis:
+        """This diagnosis, and more that was found."""
+        return replace(self, findings=worst_first([*self.findings, *more]).findings) if more else self
+
     def alarms(self, tasks: Tasks) -> list[str]:
         """A line for each failed check and for each task whose chains have not mixed."""
         mixed = [] if self.mixing is None else self.mixing.alarms(tasks.names, tasks.sizes)

@@ -10,7 +10,7 @@ from jaxtyping import Float
 
 from ..candidates.kernel import Options
 from ..candidates.rungs import FEWEST_POINTS
-from ..checks.order import MOST_ROWS
+from ..checks.order import MOST_ROWS, describe_returns
 from ..data import Task, Tasks, in_separate_groups
 from ..runtime.memory import largest_system
 from .diagnosis import Diagnosis
@@ -39,9 +39,13 @@ class LargeLadder:
 
     def diagnosis(self) -> Diagnosis:
         """What is found in the data; of rows that are not in memory, in some of them, and in the first ones' order."""
+        drawn = {t: sample[i] for members, sample in self.streamed.samples for i, t in enumerate(members)}
+        large = Tasks([task for t, task in sorted(drawn.items()) if t not in self._small])
+        return self._seen(drawn).with_findings(describe_returns(large))
+
+    def _seen(self, drawn: dict[int, Task]) -> Diagnosis:
         if not any(task.is_lazy for task in self.tasks):
             return Diagnosis.of(self.tasks)
-        drawn = {t: sample[i] for members, sample in self.streamed.samples for i, t in enumerate(members)}
         found = Diagnosis.of(Tasks([drawn[t] for t in range(len(self.tasks))]), self.streamed.first(MOST_ROWS))
         return replace(found, mixing=self.streamed.mixing())
 

@@ -15,6 +15,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from ..data import Coordinates, Task, Tasks
+from ..data.validation import written
 from .batches import Batching, BatchSums
 from .passes import sum_over
 from .rows import Block, Rows
@@ -162,4 +163,6 @@ def look_at(rows: Rows, batching: Batching | None) -> Look:
     size = min(rows.count, PILOT_ROWS)
     drawn = np.sort(np.random.default_rng(0).choice(rows.count, size, replace=False, shuffle=False))
     each = max(1, PILOT_ROWS // (2 * DRAWN_PER_OUTER * rows.dimension))
-    return sum_over(rows, Looking(drawn, each, rows.chains[1], batching), "looking at all rows")
+    look = sum_over(rows, Looking(drawn, each, rows.chains[1], batching), "looking at all rows")
+    written(not look.edges.end_in_zeros, "points")
+    return look

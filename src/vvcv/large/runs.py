@@ -2,7 +2,7 @@
 
 A copy that stays behind knows the value that was left out. Runs are looked for within chains; one that goes on in the
 next block is put together from its parts, so that nothing depends on where blocks begin. Equal points that do not
-follow each other are not looked for: that would take all rows in memory.
+follow each other are not looked for, which would take all rows in memory: `checks/order.py` sees them among rows drawn.
 """
 
 from __future__ import annotations
@@ -46,6 +46,12 @@ class Edges:
     def __add__(self, other: Edges) -> Edges:
         pairs = ((self.start, other.start), (self.stop, other.stop), (self.point, other.point))
         return Edges(self.draws, *(np.concatenate(pair) for pair in pairs))
+
+    @property
+    def end_in_zeros(self) -> bool:
+        """Whether a chain ends in rows that are zero in every coordinate, as where nothing was written to a file."""
+        at_end = (self.stop % self.draws == 0) & (self.stop - self.start > 1)
+        return bool((at_end & (self.point == 0).all(axis=1)).any())
 
     def across(self) -> Across:
         """The runs that lie in several blocks."""

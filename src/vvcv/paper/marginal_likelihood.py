@@ -21,7 +21,7 @@ from jaxtyping import Array, Float
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.optimize import minimize
 
-from ..data import Tasks, as_tasks
+from ..data import Tasks, as_tasks, is_number, one_of, require, whole_number
 from ..kernels import Kernel, MatrixKernel, Side
 from ..runtime.precision import float64
 from ..stein import SteinKernel, gram, pullback
@@ -53,6 +53,11 @@ class MarginalLikelihood:
     evaluations: int = 100
     reach: float = 6.0
 
+    def __post_init__(self) -> None:
+        _keep_whole(self, "evaluations", 1, "The number of evaluations")
+        _check_between("reach", self.reach, 0, np.inf)
+        _check_model(self)
+
     def choose(self, kernel: AnyKernel, tasks: Tasks, seed: int | jax.Array) -> AnyKernel:
         """The kernel at a maximum on all data; nothing is random."""
         return _all_data(kernel, tasks, self)
@@ -76,9 +81,35 @@ class MiniBatchMarginalLikelihood:
     smallest: float = 1e-3
     order: int = 1
 
+    def __post_init__(self) -> None:
+        _keep_whole(self, "epochs", 0, "The number of epochs")
+        _keep_whole(self, "batch_size", 1, "The batch size, over all tasks,")
+        _check_between("condition", self.condition, 1, np.inf)
+        for name in ("learning_rate", "decay", "smallest"):
+            _check_between(name, getattr(self, name), 0, np.inf)
+        _check_model(self)
+
     def choose(self, kernel: AnyKernel, tasks: Tasks, seed: int | jax.Array) -> AnyKernel:
         """The kernel where Adam ends."""
         return _mini_batches(kernel, tasks, self, seed)
+
+
+def _check_model(settings: MarginalLikelihood | MiniBatchMarginalLikelihood) -> None:
+    one_of(settings.order, (1, 2), "The order of the Langevin operator")
+    _check_between("regularization", settings.regularization, 0, np.inf)
+    require(
+        is_number(settings.constant) and 0 <= settings.constant < np.inf,
+        f"constant, the variance of the values' mean, must be finite and not negative, but is {settings.constant!r}.",
+    )
+
+
+def _keep_whole(settings: Any, name: str, least: int, what: str) -> None:
+    object.__setattr__(settings, name, whole_number(getattr(settings, name), least, what))
+
+
+def _check_between(name: str, value: Any, low: float, high: float) -> None:
+    fine = is_number(value) and low < value < high
+    require(fine, f"{name} must be a number between {low:g} and {high:g}, but is {value!r}.")
 
 
 @float64
@@ -92,7 +123,13 @@ def log_marginal_likelihood(
     >>> log_marginal_likelihood(SquaredExponential(), Tasks.shared(x, x, np.ones((1, 1))), 1.0).__round__(6)
     -0.596574
     """
-    return -_value_and_gradient(SteinKernel(kernel, order), as_tasks(tasks), regularization, constant)[0]
+    try:
+        return -_value_and_gradient(SteinKernel(kernel, order), as_tasks(tasks), regularization, constant)[0]
+    except LinAlgError as error:
+        raise ValueError(
+            f"K + lambda I must be positive definite, but with lambda = {regularization!r} it is not within rounding "
+            f"({error}). Raise the regularization."
+        ) from None
 
 
 @float64

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from jaxtyping import Float
 
 from ..candidates.kernel import Options
 from ..data import Tasks
+from ..estimation.joint import error_correlation
 from ..estimation.ladder import METHODS, Ladder
+from ..estimation.weights import Answer
 from ..kernels import Kernel
 from ..linear_system.model import Criterion
 from ..runtime.precision import float64
@@ -56,11 +59,17 @@ class RestrictedLikelihood(Selection):
             problem=problem,
             beta=mean,
             function=lambda points, scores, task: answers[task].variate(points, scores),
-            spread=lambda: np.diag(errors**2),
+            spread=lambda: np.outer(errors, errors) * _together(problem.tasks, answers),
         )
 
 
-def _climb(tasks: Tasks, rung: str, settings: RestrictedLikelihood) -> tuple[list[Any], np.ndarray]:
+def _together(tasks: Tasks, answers: Sequence[Answer]) -> Float[np.ndarray, "T T"]:
+    """Correlation of the errors, by what each row moves the means by."""
+    moves = [answer.moves for answer in answers if answer.moves is not None]
+    return error_correlation(tasks, moves) if len(moves) == len(answers) else np.eye(len(answers))
+
+
+def _climb(tasks: Tasks, rung: str, settings: RestrictedLikelihood) -> tuple[list[Answer], np.ndarray]:
     """The rung's answers and its correlation of tasks, by the ladder of `vvcv.estimate`."""
     options = Options(settings.families, settings.criterion, settings.order)
     ladder = Ladder(options.prepared(tasks), options)

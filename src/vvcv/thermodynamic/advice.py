@@ -7,6 +7,7 @@ import warnings
 import numpy as np
 from jaxtyping import Float
 
+from ..data.chains import variance_of_mean
 from .samples import PathSamples
 
 #: Error of the quadrature that is worth a warning where it leads the sampling error: it shows in the second digit of
@@ -16,6 +17,10 @@ COARSE = 0.01
 #: Deviations from a Stein identity, in standard errors, that are worth a warning: a proper prior hardly ever shows them
 #: by chance.
 IMPLAUSIBLE = 5.0
+
+#: E[s^2] Var(x) below which a score is none. It is at least 1 for any density (Cramer and Rao); of 150 pairs of chains
+#: of 60 draws with autocorrelation .995 from a Gaussian 42 % were below a hundredth, and none below this.
+FLAT = 1e-4
 
 
 class EvidenceWarning(UserWarning):
@@ -27,12 +32,8 @@ def warn_of_improper_prior(samples: PathSamples) -> None:
 
     A flat prior has s = 0; one that does not pull points back has a product whose mean is far above -1.
     """
-    points, scores = samples.points[0], samples.scores_prior[0]
-    product = (points - points.mean(axis=0)) * scores + 1.0
-    # Few draws may look more regular than they are: never less than the spread of a Gaussian prior, sqrt(2).
-    error = np.maximum(product.std(axis=0), np.sqrt(2)) / np.sqrt(len(points))
-    flat = (scores == 0).all(axis=0)
-    suspect = np.flatnonzero(flat | (product.mean(axis=0) > IMPLAUSIBLE * error))
+    columns = zip(samples.points[0].T, samples.scores_prior[0].T, strict=True)
+    suspect = np.flatnonzero([_is_improper(points, scores) for points, scores in columns])
     if suspect.size:
         warnings.warn(
             f"The prior's scores do not hold coordinates {suspect.tolist()} together at t = 0: the prior looks "
@@ -41,6 +42,23 @@ def warn_of_improper_prior(samples: PathSamples) -> None:
             EvidenceWarning,
             stacklevel=4,
         )
+
+
+def _is_improper(points: Float[np.ndarray, " n"], scores: Float[np.ndarray, " n"]) -> bool:
+    """Whether scores do not hold points together, as far as the draws tell: those of a slow chain are few."""
+    if np.mean(scores**2) * np.var(points) < FLAT:
+        return True
+    product = (points - points.mean()) * scores + 1.0
+    size = min(_draws(points), _draws(product))
+    # Few draws may look more regular than they are: never less than the spread of a Gaussian prior, sqrt(2). About
+    # their own mean m draws are too narrow by 1 / m.
+    error = max(float(product.std()), np.sqrt(2)) / np.sqrt(size)
+    return bool(product.mean() - 1 / size > IMPLAUSIBLE * error)
+
+
+def _draws(series: Float[np.ndarray, " n"]) -> float:
+    """The effective number of draws of one chain, at most all."""
+    return min(variance_of_mean(series, (1, series.size))[1], float(series.size))
 
 
 def warn_of_coarse_path(

@@ -1,5 +1,7 @@
 """Other estimates of the evidence from the same draws: plain averages, stepping stones, MBAR.
 
+Their errors know of autocorrelation: the draws of a temperature are taken as those of one chain, in its order.
+
 stepping stone   log Z = sum_i log E_i[exp((t_i+1 - t_i) log p(y | x))]          (Xie, Lewis, Fan, Kuo and Chen, 2011)
 MBAR             all draws reweighted to all temperatures at once, by `pymbar`    (Shirts and Chodera, 2008)
 """
@@ -9,14 +11,16 @@ from __future__ import annotations
 import importlib.util
 import logging
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import jax
 import numpy as np
+from jaxtyping import Float
 from scipy.special import logsumexp
 
-from .quadrature import quadrature_weights
+from ..data.chains import variance_of_mean
+from .quadrature import PerTemperature, quadrature_weights
 from .result import Comparison
 from .samples import PathSamples
 
@@ -37,7 +41,7 @@ def plain_average(samples: PathSamples) -> Comparison:
         # To first order, mean and variance err as the mean of this combination does.
         squares = (values - values.mean()) ** 2
         total += a * values.mean() + b * values.var(ddof=1)
-        variance += np.var(a * values + b * squares, ddof=1) / values.size
+        variance += variance_of_mean(a * values + b * squares, (1, values.size))[0]
     return Comparison("plain averages", float(total), float(np.sqrt(variance)))
 
 
@@ -48,19 +52,34 @@ def stepping_stone(samples: PathSamples) -> Comparison:
         log_weights = step * values
         log_mean = logsumexp(log_weights) - np.log(values.size)
         total += log_mean
-        variance += np.var(np.exp(log_weights - log_mean), ddof=1) / values.size
+        variance += variance_of_mean(np.exp(log_weights - log_mean), (1, values.size))[0]
     return Comparison("stepping stone", float(total), float(np.sqrt(variance)))
 
 
 def mbar(samples: PathSamples) -> Comparison:
-    """The multistate Bennett acceptance ratio over all temperatures, with its asymptotic error."""
-    values = np.concatenate(samples.log_likelihoods)
-    energies = -samples.temperatures[:, None] * values[None, :]
+    """The multistate Bennett acceptance ratio over all temperatures; its error is that of draws far enough apart.
+
+    The asymptotic error takes draws for independent ones.
+    """
+    thinned = [values[:: _apart(values)] for values in samples.log_likelihoods]
+    correlated = sum(map(len, thinned)) < sum(samples.sizes)
+    log_evidence, error = _solve_mbar(samples.temperatures, samples.log_likelihoods)
+    return Comparison("MBAR", log_evidence, _solve_mbar(samples.temperatures, thinned)[1] if correlated else error)
+
+
+def _solve_mbar(temperatures: PerTemperature, draws: Sequence[np.ndarray]) -> tuple[float, float]:
+    energies = -temperatures[:, None] * np.concatenate(draws)[None, :]
     with _quiet_pymbar():
         from pymbar import MBAR
 
-        found = MBAR(energies, np.array(samples.sizes)).compute_free_energy_differences()
-    return Comparison("MBAR", -float(found["Delta_f"][0, -1]), float(found["dDelta_f"][0, -1]))
+        found = MBAR(energies, np.array([len(values) for values in draws])).compute_free_energy_differences()
+    return -float(found["Delta_f"][0, -1]), float(found["dDelta_f"][0, -1])
+
+
+def _apart(values: Float[np.ndarray, " n"]) -> int:
+    """How many draws apart those are that count as independent; two are left at least."""
+    _, size = variance_of_mean(values, (1, values.size))
+    return int(np.clip(round(values.size / size), 1, values.size - 1))
 
 
 @contextmanager

@@ -23,6 +23,10 @@ FIELDS: dict[str, tuple[str, ...]] = {
     "scores_prior": ("scores_prior",),
 }
 
+#: Relative difference up to which temperatures are one: a number stored in single precision is off by a tenth of this,
+#: and what quadrature loses between two temperatures is told by their difference.
+SAME = 1e-6
+
 
 @dataclass(frozen=True, eq=False)
 class PathSamples:
@@ -151,9 +155,10 @@ def _check_positive(log_likelihoods: Any, where: str) -> None:
 
 def _check_path(path: np.ndarray) -> None:
     require(
-        len(path) >= 3 and bool((np.diff(path) > 0).all()),
-        f"temperatures must be at least three different numbers, but are {path.tolist()}. Merge the draws of equal "
-        "temperatures; some thirty of them, such as (i / 30)**5, serve most models.",
+        len(path) >= 3 and bool((np.diff(path) > SAME * path[1:]).all()),
+        f"temperatures must be at least three different numbers, but are {path.tolist()}. Merge the draws of "
+        f"equal ones, which those within a relative {SAME:g} are, too: no draw can tell them apart. Some thirty "
+        "temperatures, such as (i / 30)**5, serve most models.",
     )
     require(
         abs(path[0]) <= 1e-12 and abs(path[-1] - 1) <= 1e-12,

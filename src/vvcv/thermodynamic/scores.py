@@ -15,7 +15,7 @@ import numpy as np
 
 from ..checks import Finding
 from ..checks.identities import alarm_bound, identities
-from ..checks.mistakes import LENIENCE
+from ..checks.mistakes import believable
 from ..checks.sample import Sample
 from ..data import Task
 from .samples import PathSamples
@@ -29,7 +29,7 @@ def describe_scores(samples: PathSamples) -> list[Finding]:
     undone = {name: _worst(undo(samples)) for name, undo in MISTAKES.items()}
     likeliest = min(undone, key=lambda name: undone[name])
     found = f"over all temperatures Stein's identities fail, |z| = {worst:.1f}"
-    if undone[likeliest] > min(LENIENCE * bound, 0.8 * worst):
+    if undone[likeliest] > believable(worst, bound):
         message = f"scores_prior + t scores_likelihood are not the scores of the points: {found}."
     else:
         message = f"{likeliest}: {found}, and with that undone {undone[likeliest]:.1f}."
