@@ -117,7 +117,7 @@ def test_errors_of_standard_deviations_follow_from_those_of_the_two_moments(foun
     )  # fmt: skip
     table = _moments(moments, np.array([1.0, 0.0]))
     np.testing.assert_allclose(table["sd"], [2.0, 0.0], atol=1e-12)
-    np.testing.assert_allclose(table["sd_error"], [(0.3 + 2 * 0.5 * 0.1) / (2 * 2.0), np.sqrt(0.09)])
+    np.testing.assert_allclose(table["sd_error"], [(0.3 + 2 * 0.5 * 0.1 + 0.1**2) / (2 * 2.0), np.sqrt(0.09)])
     np.testing.assert_allclose(table["ess_worth"], [(2.0 / 0.1) ** 2, 0.0])
     np.testing.assert_allclose(table["gain"], [4.0, 1.0])
 

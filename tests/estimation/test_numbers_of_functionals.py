@@ -88,17 +88,20 @@ def test_products_are_added_once_and_of_one_sample_only():
 
 
 @pytest.mark.parametrize("prob", [0.2, 0.5])
-def test_a_quantile_is_the_plain_one_moved_by_the_share_over_the_density(prob):
+def test_a_quantile_is_the_plain_one_moved_along_the_draws_by_the_share_on_the_scale_of_a_normal(prob):
     tasks = vvcv.Tasks.shared(X, -X, VALUES, names=["a", "b"])
     found = vvcv.quantile(tasks, "b", prob, method="zv", check=False)
-    values = VALUES[:, 1]
+    values, z = VALUES[:, 1], norm.ppf(prob)
     centre = np.quantile(values, prob)
-    low, high = norm.cdf(norm.ppf(prob) - WINDOW), norm.cdf(norm.ppf(prob) + WINDOW)
-    slope = (np.quantile(values, high) - np.quantile(values, low)) / (high - low)
-    assert _quantile_slope(values, prob) == pytest.approx(slope, rel=1e-12)
     share = vvcv.probability(tasks, "b", below=centre, method="zv", check=False)
-    moved = centre - (share.value - np.mean(values <= centre)) * slope
-    assert found.value == pytest.approx(float(moved), rel=1e-12) and found.plain_value == centre
+    place = z - (float(share.value) - np.mean(values <= centre)) / norm.pdf(z)
+    ends = np.quantile(values, norm.cdf([place - WINDOW, place + WINDOW]))
+    slope = (ends[1] - ends[0]) / (norm.cdf(z + WINDOW) - norm.cdf(z - WINDOW))
+    assert _quantile_slope(values, prob, place) == pytest.approx(slope, rel=1e-12)
+    steps = (np.arange(values.size) + 0.5) / values.size
+    here, there = np.interp([prob, norm.cdf(place)], steps, np.sort(values))
+    assert np.unique(values).size == values.size and there != here
+    assert found.value == pytest.approx(centre + there - here, rel=1e-12) and found.plain_value == centre
     assert found.std_error == pytest.approx(float(share.std_error) * slope, rel=1e-12)
     assert found.plain_std_error == pytest.approx(float(share.plain_std_error) * slope, rel=1e-12)
     assert found.freedom == share.freedom and share.label == f"P(b <= {centre:g})"

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import vvcv
-from vvcv.data.derived import derived
 
 RNG = np.random.default_rng(5)
 
@@ -74,7 +73,7 @@ def test_it_is_a_data_frame_that_prints_meaningful_digits_and_keeps_all(table):
 def test_an_object_that_can_be_asked_for_variables_is_asked():
     class Asked(vvcv.Tasks):
         def expect(self, var_names):
-            return vvcv.Tasks([derived(self["tau"], self["tau"].values, f"{var_names}[0]")])
+            return vvcv.Tasks([self["tau"].carrying(self["tau"].values, f"{var_names}[0]")])
 
     assert list(vvcv.summary(Asked(list(TASKS)), "tau", method="mc").index) == ["tau[0]"]
 

@@ -21,7 +21,6 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from ..data import Tasks, as_tasks, probability_between, require
-from ..data.derived import derived
 from ..report import printable, with_error
 from ..report.table import gain as gain_words
 from ..runtime.precision import float64
@@ -143,10 +142,10 @@ def with_products(tasks: Tasks, needed: dict[str, tuple[str, str]]) -> Tasks:
                 f"{name!r} is the mean of a product on one sample, but {first!r} and {second!r} have points of their "
                 "own. Evaluate both on the same points.",
             )
-            added.append(derived(a, a.values * b.values, name))
+            added.append(a.carrying(a.values * b.values, name))
     if not added:
         return tasks
-    named = [derived(task, task.values, name) for task, name in zip(tasks, tasks.names, strict=True)]
+    named = [task.carrying(task.values, name) for task, name in zip(tasks, tasks.names, strict=True)]
     return Tasks([*named, *added])
 
 
@@ -154,7 +153,7 @@ def centred(tasks: Tasks, names: Sequence[str]) -> tuple[Tasks, dict[str, float]
     """The tasks with those named less their plain averages, and these: products of large numbers lose the digits."""
     tasks = as_tasks(tasks)
     centres = {name: float(np.mean(tasks[name].values)) for name in names}
-    moved = [derived(t, t.values - centres.get(name, 0.0), name) for t, name in zip(tasks, tasks.names, strict=True)]
+    moved = [t.carrying(t.values - centres.get(name, 0.0), name) for t, name in zip(tasks, tasks.names, strict=True)]
     return Tasks(moved), centres
 
 

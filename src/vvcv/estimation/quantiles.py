@@ -19,7 +19,6 @@ from scipy.special import ndtr, ndtri
 
 from ..data import Task, Tasks, is_number, probability_between, require
 from ..data.chains import effective_sizes
-from ..data.derived import derived
 from .functional import Functional
 from .result import Estimate
 from .run import check_options, estimate
@@ -45,7 +44,7 @@ def probability(source: Any, name: str, *, below: float, **options: Any) -> Func
     """
     require(is_number(below) and not np.isnan(below), f"below must be a number, but is {below!r}.")
     tasks = as_source(source)
-    step = derived(tasks[name], tasks[name].values <= below, f"P({name} <= {below:g})")
+    step = tasks[name].carrying(tasks[name].values <= below, f"P({name} <= {below:g})")
     if np.ptp(step.values) == 0 and np.ptp(tasks[name].values) > 0:
         check_options(**options)
         return _all_on_one_side(tasks[name], step)

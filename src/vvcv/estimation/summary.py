@@ -19,7 +19,6 @@ from jaxtyping import Float
 from ..checks.mixing import effective_draws, r_hat
 from ..data import Task, Tasks, as_tasks, probability_between, require
 from ..data.chains import effective_sizes
-from ..data.derived import derived
 from .diagnosis import Diagnosis, OnAlarm
 from .result import Estimate
 from .run import estimate
@@ -71,10 +70,10 @@ def summary(
     tasks = _chosen(as_source(source), var_names)
     centres = [float(np.mean(task.values)) for task in tasks]
     squares = [
-        derived(task, (task.values - c) ** 2, f"spread of {name}")
+        task.carrying((task.values - c) ** 2, f"spread of {name}")
         for task, name, c in zip(tasks, tasks.names, centres, strict=True)
     ]
-    named = [derived(task, task.values, name) for task, name in zip(tasks, tasks.names, strict=True)]
+    named = [task.carrying(task.values, name) for task, name in zip(tasks, tasks.names, strict=True)]
     # What is checked is what the user gave: the tail of a square is not news.
     diagnosis = Diagnosis.of(tasks) if options.pop("check", True) else Diagnosis()
     diagnosis.announce(tasks, on_alarm)
