@@ -32,6 +32,20 @@ def test_the_difference_of_averages_has_the_error_of_the_average_difference():
     assert found.gain == pytest.approx(1.0)
 
 
+@pytest.mark.parametrize("given", ["estimate", "tasks"])
+def test_what_plain_averages_know_better_is_estimated_as_an_integrand_of_its_own(given):
+    x = np.random.default_rng(0).normal(size=(40, 2))
+    values = np.column_stack([np.exp(x[:, 0]), np.exp(x[:, 0]) + 1e-9 * x[:, 1]])
+    tasks = vvcv.Tasks.shared(x, -x, values, names=["a", "b"])
+    source = vvcv.estimate(tasks) if given == "estimate" else tasks
+    both = vvcv.functional(source, lambda m: jnp.stack([m["a"], m["b"] - m["a"]]))
+    assert abs(both.value[1]) <= 4 * both.std_error[1] < 4 * both.plain_std_error[1]
+    alone = vvcv.estimate(tasks)
+    assert both.value[0] == alone.mean[0] and both.std_error[0] == pytest.approx(alone.std_error[0], rel=1e-12)
+    single = vvcv.functional(source, "difference", "b", "a")
+    assert single.std_error < single.plain_std_error and single.value.shape == ()
+
+
 @pytest.mark.parametrize("method", ["zv", "cf", "auto"])
 def test_the_errors_of_nearly_equal_integrands_cancel_in_their_difference(method):
     x = np.random.default_rng(5).normal(size=(60, 1))

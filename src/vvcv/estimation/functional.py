@@ -2,7 +2,8 @@
 
     g(m) +- sqrt(k sum_t (J_t e_t)^2),   J = dg/dm at the estimates m, e their standard errors
 
-k is what is left where errors cancel (`joint`); of averages this is sqrt(J C J'), C their joint covariance.
+k is what is left where errors cancel (`joint`); of averages this is sqrt(J C J'), C their joint covariance. Where plain
+averages would know a function better, its linear part sum_t J_t f_t is estimated as an integrand of its own.
 
 >>> x = np.random.default_rng(0).normal(size=(200, 1))
 >>> functional(Tasks.shared(x, -x, 3 + x, names=["x"]), "variance", "x", method="zv").value.round(6)
@@ -12,13 +13,13 @@ np.float64(1.0)
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Int
 
 from ..data import Tasks, as_tasks, probability_between, require
 from ..report import printable, with_error
@@ -102,7 +103,8 @@ def functional(source: Estimate | Tasks, g: Callable[[Any], Any] | str, *names: 
     squares and products that these need are added, of values less their plain average so that no digits are lost, and
     all is estimated in one call, with `options` of `estimate`. Of an estimate that was loaded from a file, or whose
     rows were read block by block, the covariance alone is known: the error bar of a difference of nearly equal
-    integrands is then wider.
+    integrands is then wider. Otherwise a function that plain averages would know better, as they may such a difference,
+    is estimated once more, by its linear part as an integrand.
     """
     if isinstance(g, str):
         function, needed = common(g, names)
@@ -120,7 +122,7 @@ def functional(source: Estimate | Tasks, g: Callable[[Any], Any] | str, *names: 
         f"{label} needs the expectations {missing}, but the estimate has {list(result.names)}. Pass the tasks instead "
         "of an estimate: squares and products are then added.",
     )
-    return _delta(result, function, label)
+    return _delta(result, function, label, {"method": result.method, **options})
 
 
 def _checked(tasks: Tasks, check: bool = True, on_alarm: OnAlarm = "warn", **options: Any) -> dict[str, Any]:
@@ -192,7 +194,7 @@ _COMMON: dict[str, tuple[int, Callable[..., Any], tuple[str, ...]]] = {
 }
 
 
-def _delta(result: Estimate, g: Callable[[Any], Any], label: str) -> Functional:
+def _delta(result: Estimate, g: Callable[[Any], Any], label: str, options: dict[str, Any]) -> Functional:
     def of_array(means: Float[Array, " T"]) -> Float[Array, "..."]:
         return _as_numbers(g(Means(result.names, means)), label)
 
@@ -204,7 +206,35 @@ def _delta(result: Estimate, g: Callable[[Any], Any], label: str) -> Functional:
     plain_error = _by_covariance(plain_slopes, np.outer(plain.std_error, plain.std_error) * correlation)
     error, freedom = _error_and_freedom(result, slopes)
     error = np.where(np.isfinite(value), error, np.nan)  # the root of a negative number has none
-    return Functional(label, value, error, plain_value, plain_error, freedom)
+    found = Functional(label, value, error, plain_value, plain_error, freedom)
+    known_better = np.flatnonzero(error > plain_error) if result.method != "mc" else np.array([], int)
+    if known_better.size == 0 or result.tasks is None or result.moves is None or not result.tasks.share_points:
+        return found
+    flat = slopes.reshape(-1, len(result.names))[known_better]
+    values = flat @ np.array([task.values for task in result.tasks])
+    parts = [result.tasks[0].carrying(row, f"linear part {k}") for k, row in enumerate(values)]
+    own = estimate(Tasks(parts), **{**options, "check": False})
+    return _by_linear_parts(found, known_better, own, own.mean - flat @ result.mean)
+
+
+def _by_linear_parts(
+    found: Functional, which: Int[np.ndarray, " k"], own: Estimate, moved: Float[np.ndarray, " k"]
+) -> Functional:
+    """The same, some entries by an estimate of their linear parts, which moves them, where that is surer.
+
+    g(E f) is g(m) + J (E f - m) but for squares of errors, and E[J f] may be known better than each mean is: errors of
+    fits that are weighed differently do not cancel as those of the values do.
+    """
+    surer = own.std_error < found.std_error.flat[which]
+    changed: dict[str, Any] = {}
+    for name, entry in (
+        ("value", found.value.flat[which] + moved),
+        ("std_error", own.std_error),
+        ("freedom", own.freedom),
+    ):
+        changed[name] = np.array(np.broadcast_to(getattr(found, name), found.value.shape), float)
+        changed[name].flat[which[surer]] = entry[surer]
+    return replace(found, **changed)
 
 
 def _as_numbers(value: Any, label: str) -> Float[Array, "..."]:
