@@ -44,6 +44,7 @@ def test_what_plain_averages_know_better_is_estimated_as_an_integrand_of_its_own
     assert both.value[0] == alone.mean[0] and both.std_error[0] == pytest.approx(alone.std_error[0], rel=1e-12)
     single = vvcv.functional(source, "difference", "b", "a")
     assert single.std_error < single.plain_std_error and single.value.shape == ()
+    assert single.std_error > np.spacing(alone.mean[0])  # no number of that size is known better
 
 
 @pytest.mark.parametrize("method", ["zv", "cf", "auto"])

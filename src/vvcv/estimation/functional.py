@@ -30,6 +30,7 @@ from .diagnosis import Diagnosis, OnAlarm
 from .joint import of_functions, value_correlation
 from .result import Estimate
 from .run import estimate
+from .weights import ROUNDING
 
 
 class Means:
@@ -214,24 +215,21 @@ def _delta(result: Estimate, g: Callable[[Any], Any], label: str, options: dict[
     values = flat @ np.array([task.values for task in result.tasks])
     parts = [result.tasks[0].carrying(row, f"linear part {k}") for k, row in enumerate(values)]
     own = estimate(Tasks(parts), **{**options, "check": False})
-    return _by_linear_parts(found, known_better, own, own.mean - flat @ result.mean)
+    least = ROUNDING * (np.abs(flat) @ np.abs(result.mean))
+    error = np.hypot(own.std_error, least)
+    moved = found.value.flat[known_better] + own.mean - flat @ result.mean
+    return _where_surer(found, known_better, value=moved, std_error=error, freedom=own.freedom)
 
 
-def _by_linear_parts(
-    found: Functional, which: Int[np.ndarray, " k"], own: Estimate, moved: Float[np.ndarray, " k"]
-) -> Functional:
-    """The same, some entries by an estimate of their linear parts, which moves them, where that is surer.
+def _where_surer(found: Functional, which: Int[np.ndarray, " k"], **parts: Float[np.ndarray, " k"]) -> Functional:
+    """The same, some entries by an estimate of their linear parts, where that is surer.
 
     g(E f) is g(m) + J (E f - m) but for squares of errors, and E[J f] may be known better than each mean is: errors of
     fits that are weighed differently do not cancel as those of the values do.
     """
-    surer = own.std_error < found.std_error.flat[which]
+    surer = parts["std_error"] < found.std_error.flat[which]
     changed: dict[str, Any] = {}
-    for name, entry in (
-        ("value", found.value.flat[which] + moved),
-        ("std_error", own.std_error),
-        ("freedom", own.freedom),
-    ):
+    for name, entry in parts.items():
         changed[name] = np.array(np.broadcast_to(getattr(found, name), found.value.shape), float)
         changed[name].flat[which[surer]] = entry[surer]
     return replace(found, **changed)
