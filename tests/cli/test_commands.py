@@ -164,7 +164,14 @@ def test_the_smallest_demonstration_runs_and_a_bad_place_or_seed_gives_one_line(
     assert run("demo", "--runs", 10).exit_code == 2  # refused by the option: no polynomial in 8 dimensions fits these
     assert run("demo", "--runs", 11, "--out", tmp_path / "demo.png").exit_code == 0
     result = run("demo", "--seed", -1)
-    assert result.exit_code == 2 and result.output.splitlines()[-1].startswith("error: ")
+    assert result.exit_code == 2 and result.output.splitlines()[-1].startswith("error: --seed must be")
+
+
+def test_a_picture_of_an_unknown_format_or_in_the_place_of_a_folder_is_refused_before_any_work(tmp_path):
+    for out, words in ((tmp_path / "flow.qqq", "must end in one of"), (tmp_path, "is a folder")):
+        for command in (("demo", "--out", out), ("evidence", tmp_path / "missing.npz", "--plot", out)):
+            result = run(*command)
+            assert result.exit_code == 2 and words in result.stderr and result.stdout == ""
 
 
 def test_results_that_cannot_be_written_give_one_line(tmp_path):

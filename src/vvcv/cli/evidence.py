@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from ..files.named import read_arrays
-from .messages import DOUBTFUL, MaxGigabytes, in_one_line, most_bytes, say
+from .messages import DOUBTFUL, MaxGigabytes, in_one_line, most_bytes, require_picture, require_places, say
 
 
 def evidence_command(
@@ -37,6 +37,9 @@ def evidence_command(
     names = {name for others in FIELDS.values() for name in others}
     with in_one_line(), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
+        require_places(file, plot)
+        if plot is not None:
+            require_picture(plot)
         result = evidence(read_arrays(file, names, most_bytes(max_gb)), compare=compare, progress=sys.stderr.isatty())
     for warning in caught:
         typer.echo(f"warning: {warning.message}", err=True)

@@ -7,10 +7,11 @@ from typing import Annotated
 
 import typer
 
+from ..data import require
 from .check import check_command
 from .estimate import convert_command, estimate_command, summary_command
 from .evidence import evidence_command
-from .messages import in_one_line
+from .messages import in_one_line, require_picture
 from .reproduce import reproduce_command
 
 app = typer.Typer(no_args_is_help=True, pretty_exceptions_show_locals=False)
@@ -49,6 +50,8 @@ def demo(
     from .demo import run_demo
 
     with in_one_line():
+        require(seed >= 0, f"--seed must be a whole number of at least 0, but is {seed}.")
+        require_picture(out)
         run_demo(runs, seed, out)
 
 

@@ -59,3 +59,18 @@ def require_places(read: Path, *written: Path | None) -> None:
         require(
             one.resolve() != other.resolve(), f"{str(other)!r} is named twice, and would be lost. Choose another name."
         )
+
+
+def require_picture(path: Path) -> None:
+    """Refuse, before any work is done, a picture where nothing can be, or of a format that is not drawn.
+
+    >>> require_picture(Path("flow.png"))
+    """
+    from matplotlib.backend_bases import FigureCanvasBase  # not for commands that draw nothing
+
+    known = FigureCanvasBase.get_supported_filetypes()
+    require(
+        path.suffix[1:].lower() in ("", *known),
+        f"A picture's name must end in one of {', '.join(sorted(known))}, but is {path.name!r}. Rename it.",
+    )
+    require(not place_for(path).is_dir(), f"{str(path)!r} is a folder, but a picture is to be written. Name the file.")
