@@ -41,7 +41,7 @@ _SORT = (
 )
 
 
-#: What this module may say.
+#: What `describe_order` may say.
 CODES = ("chain", "sorted", "design")
 
 

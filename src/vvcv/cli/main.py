@@ -11,7 +11,7 @@ from ..data import require
 from .check import check_command
 from .estimate import convert_command, estimate_command, summary_command
 from .evidence import evidence_command
-from .messages import in_one_line, require_picture
+from .messages import in_one_line, require_picture, require_places
 from .reproduce import reproduce_command
 
 app = typer.Typer(no_args_is_help=True, pretty_exceptions_show_locals=False)
@@ -51,6 +51,7 @@ def demo(
 
     with in_one_line():
         require(seed >= 0, f"--seed must be a whole number of at least 0, but is {seed}.")
+        require_places(None, out)
         require_picture(out)
         run_demo(runs, seed, out)
 

@@ -50,19 +50,19 @@ def most_bytes(gigabytes: float) -> int:
     return min(int(min(gigabytes, sys.maxsize) * 1e9), sys.maxsize)
 
 
-def require_places(read: Path, *written: Path | None) -> None:
+def require_places(read: Path | None, *written: Path | None) -> None:
     """Refuse, before any work is done, to write where nothing can be, or over another file of the same command."""
     asked = [path for path in written if path is not None]
     for path in asked:
         require(not place_for(path).is_dir(), f"{str(path)!r} is a folder, but a file is to be written. Name the file.")
-    for one, other in combinations((read, *asked), 2):
+    for one, other in combinations(asked if read is None else (read, *asked), 2):
         require(
             one.resolve() != other.resolve(), f"{str(other)!r} is named twice, and would be lost. Choose another name."
         )
 
 
 def require_picture(path: Path) -> None:
-    """Refuse, before any work is done, a picture where nothing can be, or of a format that is not drawn.
+    """Refuse, before any work is done, a picture of a format that is not drawn.
 
     >>> require_picture(Path("flow.png"))
     """
@@ -73,4 +73,3 @@ def require_picture(path: Path) -> None:
         path.suffix[1:].lower() in ("", *known),
         f"A picture's name must end in one of {', '.join(sorted(known))}, but is {path.name!r}. Rename it.",
     )
-    require(not place_for(path).is_dir(), f"{str(path)!r} is a folder, but a picture is to be written. Name the file.")

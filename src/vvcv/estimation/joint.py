@@ -7,7 +7,7 @@ with standard errors e. Moves are linear where fits are, and so a function with 
     v = sum_t J_t u_t,   error^2 = k sum_t (J_t e_t)^2,   k = |v|^2 / sum_t |J_t u_t|^2
 
 Were all errors independent, k would be one; the moves tell how much cancels or adds up. That of a difference of nearly
-the same integrands cancels, though their error bars, each the largest of several, may differ by more than it is.
+the same integrands cancels, though their error bars, each made of several parts, may differ by more than it is.
 
 Tasks on points of their own are taken as independent: what a joint kernel makes their errors share is left out, which
 widens the error bar of a difference of tasks that are alike.
