@@ -25,10 +25,14 @@ from scipy.stats import t
 from study import Column, Lines, chosen, collect, options, record, show, summarised
 
 from problems import problems
+from vvcv.candidates.fits import KernelFit
 from vvcv.candidates.kernel import Options
+from vvcv.candidates.one_function import OneFunctionFit
+from vvcv.candidates.polynomial import PolynomialFit
 from vvcv.data import Prepared
 from vvcv.estimation.ladder import Ladder
 from vvcv.estimation.weights import Answer, combine
+from vvcv.estimation.witness import in_order
 
 #: Problems that take a second or less, easy and hard.
 CHEAP = (
@@ -61,10 +65,16 @@ class Remembering(Ladder):
         super().__init__(prepared, Options())
         self.residuals: dict[Answer, Float[np.ndarray, " n"]] = {}
 
-    def _with_witness(self, answer: Answer, task: int, left_out: np.ndarray, move: np.ndarray) -> list[Answer]:
-        fit, witness = super()._with_witness(answer, task, left_out, move)
-        self.residuals[fit] = self._in_order(task, left_out * self.prepared.distinct[task].multiplicity)
-        return [fit, witness]
+    def _polynomial_answers(self, fit: PolynomialFit, task: int) -> list[Answer]:
+        return self._kept(super()._polynomial_answers(fit, task), fit.leave_one_out, task)
+
+    def _answers(self, method: str, fit: KernelFit | OneFunctionFit, task: int) -> list[Answer]:
+        return self._kept(super()._answers(method, fit, task), fit.left_out(fit.members.index(task)), task)
+
+    def _kept(self, answers: list[Answer], left_out: Float[np.ndarray, " n"], task: int) -> list[Answer]:
+        distinct = self.prepared.distinct[task]
+        self.residuals[answers[0]] = in_order(distinct, left_out * distinct.multiplicity)
+        return answers
 
     def offered(self) -> list[list[Answer]]:
         """All candidates for each task; the plain average has residuals too."""

@@ -123,3 +123,24 @@ def test_the_canonical_order_of_tasks_does_not_depend_on_the_order_given():
         return [prepared.tasks.names[t] for t in prepared.canonical]
 
     assert names([0, 1, 2]) == names([2, 0, 1]) == names([1, 2, 0])
+
+
+@pytest.mark.parametrize(
+    ("values", "others", "flat"),
+    [
+        (np.maximum(X[:, 0] - np.sort(X[:, 0])[-5], 0.0), 4, True),
+        ((X[:, 0] > np.sort(X[:, 0])[-9]).astype(float), 8, True),
+        (np.logaddexp(0.0, 2000 * (X[:, 0] - np.sort(X[:, 0])[-4])), 4, True),  # to many digits
+        (np.round(X[:, 0], 1), None, False),
+        (X[:, 0] ** 3, 19, False),
+    ],
+)
+def test_a_flat_piece_is_known_by_values_that_are_the_same_in_any_unit(values, others, flat):
+    for unit, origin in ((1.0, 0.0), (-1e-8, 3.0), (1e12, 1e12)):
+        prepared = Prepared.of(Tasks([Task(X, -X, unit * values + origin)]))
+        assert prepared.has_flat_piece(0) == flat
+        assert others is None or prepared.others(0) == others
+
+
+def test_a_constant_has_no_pieces():
+    assert not Prepared.of(Tasks([Task(X, -X, np.full(20, 3.0))])).has_flat_piece(0)

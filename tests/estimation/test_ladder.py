@@ -18,6 +18,7 @@ from vvcv.estimation.joint import _correlation, error_correlation, of_functions,
 from vvcv.estimation.ladder import Ladder, RefusedError
 from vvcv.estimation.streamed import Streamed
 from vvcv.estimation.weights import ROUNDING, contradiction
+from vvcv.estimation.witness import in_order
 from vvcv.linear_system.merit import merit_of
 from vvcv.runtime.clock import limited
 
@@ -83,11 +84,11 @@ def test_repeated_rows_of_a_chain_are_shared_out_in_the_order_of_the_draws():
     distinct = ladder.prepared.distinct[0]
     assert len(distinct.values) == 20 and (distinct.multiplicity == 2).all()
     numbers = np.arange(20.0)
-    spread = ladder._in_order(0, numbers)
+    spread = in_order(distinct, numbers)
     np.testing.assert_array_equal(spread, numbers[distinct.row] / 2)
     (fit, *_) = polynomials(ladder.prepared, (0,))[0]
     witness = ladder.candidates("zv")[0][1]
-    residuals = ladder._in_order(0, fit.leave_one_out * 2)
+    residuals = in_order(distinct, fit.leave_one_out * 2)
     size = effective_size(residuals, (2, 20))
     assert size < 35  # as many as there are draws that moved, about, not as rows
     assert witness.cross_fitted_error == pytest.approx(np.std(residuals) / np.sqrt(size), rel=1e-9)

@@ -41,6 +41,13 @@ CORRELATED = 1.5
 #: regression on scores knows it.
 MANY_POINTS = 10
 
+#: Values closer than this, in standard deviations, are the same: few values of a smooth function are, and more than its
+#: last digits differ. (At .001 high powers and exponentials count as flat, and their errors are 2 to 5 times as large.)
+SAME = 1e-6
+
+#: Share of values that are the same from which a function has a flat piece. (At a half, answers are the same.)
+FLAT = 0.25
+
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
@@ -77,6 +84,22 @@ class Prepared:
     def standard_values(self, task: int) -> Float[np.ndarray, " n"]:
         """Values of one task with mean zero and variance one."""
         return (self.distinct[task].values - self.shift[task]) / self.scale[task]
+
+    def others(self, task: int) -> int:
+        """How many values of a task are not the same as most: those that tell where a function is not flat.
+
+        >>> x = np.arange(5.0)
+        >>> Prepared.of(Tasks.shared(x, -x, np.maximum(x - 2, 0.0))).others(0)
+        2
+        """
+        values = np.sort(self.standard_values(task))
+        alike = np.searchsorted(values, values + SAME, side="right") - np.arange(len(values))
+        return len(values) - int(alike.max())
+
+    def has_flat_piece(self, task: int) -> bool:
+        """Whether many values of a task are the same, as those of an event or a payoff are."""
+        count = len(self.distinct[task].values)
+        return not self.constant(task) and count - self.others(task) >= FLAT * count
 
     @cached_property
     def canonical(self) -> tuple[int, ...]:

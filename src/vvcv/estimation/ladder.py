@@ -20,7 +20,6 @@ from ..candidates.cost import seconds_to_solve
 from ..candidates.fits import KernelFit
 from ..candidates.kernel import Options, best_of
 from ..candidates.one_function import OneFunctionFit
-from ..candidates.plain import effective_size, skewness
 from ..candidates.polynomial import PolynomialFit, polynomials
 from ..candidates.rungs import FEWEST_POINTS
 from ..data import Prepared, in_separate_groups
@@ -40,7 +39,6 @@ from .views import views_of
 from .weights import (
     ROUNDING,
     Answer,
-    Witness,
     combine,
     doubt,
     plain_answer,
@@ -48,6 +46,7 @@ from .weights import (
     with_plain_average,
     with_witness,
 )
+from .witness import in_order, witness_of
 
 #: Rungs of the ladder, from simple to rich, and those that solve for all rows exactly.
 METHODS = tuple(RUNGS)
@@ -220,17 +219,19 @@ class Ladder:
         return answers
 
     def _polynomial_answers(self, fit: PolynomialFit, task: int) -> list[Answer]:
+        left = witness_of(self.prepared, task, fit.mean, fit.leave_one_out, fit.move, fit.left_out_error)
         answer = Answer(
             "zv",
             fit.mean,
-            fit.std_error,
+            self._not_below_rounding(task, fit.std_error),
             float(merit_of(np.array(fit.jackknife), np.array(fit.left_out_error))),
             fit.freedom,
             fit.variate,
             f"polynomial of degree {fit.degree}",
             fit.model_error,
+            moves=in_order(self.prepared.distinct[task], fit.move),
         )
-        return self._with_witness(answer, task, fit.leave_one_out, fit.move, fit.left_out_error)
+        return with_witness(answer, left)
 
     def _solved(self, method: str, fits: Sequence[KernelFit | OneFunctionFit], task: int) -> list[Answer]:
         """The answers of those fits that can be solved on the data as they are."""
@@ -243,55 +244,39 @@ class Ladder:
         return [answer for answers in solved for answer in answers]
 
     def _answers(self, method: str, fit: KernelFit | OneFunctionFit, task: int) -> list[Answer]:
+        """A fit's answer about one task, and its witness's.
+
+        Where a function is flat around the mode, a kernel that vanishes there takes its value for the mean, and no
+        value questions that: those in the tail, which do not fit, have no say. So with a flat piece no fit is taken
+        to be surer than its witness, nor its error bar to be narrower than its jackknife.
+        """
         member, view = fit.members.index(task), next(view for view in self.views if view.has(fit))
-        error = float(fit.std_error[member])
+        mean, move, usual = float(fit.mean[member]), fit.move(member), float(fit.left_out_error[member])
+        left = witness_of(self.prepared, task, mean, fit.left_out(member), move, usual, fit.hidden)
+        error, promised = float(fit.std_error[member]), float(fit.promised[member])
+        merit = float(fit.merits[member])
+        if self.prepared.has_flat_piece(task):
+            surest = max(promised, left.error)
+            merit += float(np.diff(merit_of(np.array([promised, surest]), np.ones(2)))[0])
+            error, promised = max(error, left.error, fit.hidden * float(np.linalg.norm(move))), surest
         answer = Answer(
             method,
-            float(fit.mean[member]),
-            error,
-            float(fit.merits[member]) + doubt(error, float(fit.promised[member]), self._plain_error(task)),
+            mean,
+            self._not_below_rounding(task, error),
+            merit + doubt(error, promised, self._plain_error(task)),
             fit.freedom,
             view.variate(fit, member),
             view.describe(fit),
             float(fit.model_error[member]),
+            moves=in_order(self.prepared.distinct[task], move),
             members=fit.members,
             surprise=fit.surprise if self.prepared.apart else np.nan,
         )
-        usual = float(fit.left_out_error[member])
-        return self._with_witness(answer, task, fit.left_out(member), fit.move(member), usual, fit.hidden)
+        return with_witness(answer, left)
 
     def _plain_error(self, task: int) -> float:
         """About what a plain average of the distinct rows is off by; rows that are given twice say nothing new."""
         return float(self.prepared.scale[task] / np.sqrt(len(self.prepared.distinct[task].values)))
 
-    def _with_witness(
-        self,
-        answer: Answer,
-        task: int,
-        left_out: Float[np.ndarray, " n"],
-        move: Float[np.ndarray, " n"],
-        usual: float,
-        hidden: float = 1.0,
-    ) -> list[Answer]:
-        """A fit's answer, and that of its witness.
-
-        With value i left out the mean is that of all less `move_i`, and value i is off its prediction by `left_out_i`,
-        as all usually are by `usual`; of a witness, parameters tuned on them make that `hidden` times as large.
-        """
-        rows, multiplicity = self.prepared.tasks[task], self.prepared.distinct[task].multiplicity
-        rounding = ROUNDING * float(np.abs(self.prepared.shift[task]) + self.prepared.scale[task])
-        moves = self._in_order(task, move)
-        answer = replace(answer, std_error=hypot(answer.std_error, rounding), moves=moves)
-        residuals = self._in_order(task, left_out * multiplicity)
-        # What repeated rows of a chain are worth its autocorrelation tells; others that repeat say nothing new.
-        size = effective_size(residuals, rows.chains) if rows.chains else float(len(left_out))
-        error = hidden * float(np.std(residuals) / np.sqrt(size))
-        mean = answer.mean + float(np.average(left_out - move, weights=multiplicity))
-        centred = (residuals - np.mean(residuals)) / residuals.size
-        left = Witness(mean, error, size, skewness(residuals), hidden * usual, centred)
-        return with_witness(answer, left)
-
-    def _in_order(self, task: int, numbers: Float[np.ndarray, " n"]) -> Float[np.ndarray, " N"]:
-        """Numbers of distinct rows shared out to the rows given, in their order."""
-        distinct = self.prepared.distinct[task]
-        return (numbers / distinct.multiplicity)[distinct.row]
+    def _not_below_rounding(self, task: int, error: float) -> float:
+        return hypot(error, ROUNDING * float(np.abs(self.prepared.shift[task]) + self.prepared.scale[task]))
