@@ -33,7 +33,7 @@ import numpy as np
 from scipy.linalg.lapack import dpotrf
 
 import vvcv
-from vvcv.candidates.fits import build_design
+from vvcv.candidates.designs import build_design
 from vvcv.data import Prepared
 from vvcv.kernels import Side
 from vvcv.linear_system.design import Design

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import vvcv
-from vvcv.candidates.fits import build_design
+from vvcv.candidates.designs import build_design
 from vvcv.data import Prepared
 from vvcv.data.chains import blocks
 from vvcv.kernels import Side, SquaredExponential

@@ -47,7 +47,8 @@ from ..tuning.starts import (
     with_task_matrix,
     without_noise,
 )
-from .fits import KernelFit, build_design
+from .designs import build_design
+from .fits import KernelFit
 from .linear_parts import axis_weights, start_covariance
 
 #: Tasks whose merits are on average this many times smaller when fitted together clearly inform each other: from then

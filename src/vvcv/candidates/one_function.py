@@ -77,9 +77,9 @@ class OneFunctionFit:
         return self.fit.degree
 
     @property
-    def freedom(self) -> int:
+    def freedom(self) -> Float[np.ndarray, " m"]:
         """Degrees of freedom of the one fit."""
-        return self.fit.freedom
+        return np.repeat(self.fit.freedom[:1], len(self.members))
 
     @property
     def mean(self) -> Float[np.ndarray, " m"]:

@@ -264,7 +264,7 @@ class Ladder:
             mean,
             self._not_below_rounding(task, error),
             merit + doubt(error, promised, self._plain_error(task)),
-            fit.freedom,
+            float(fit.freedom[member]),
             view.variate(fit, member),
             view.describe(fit),
             float(fit.model_error[member]),

@@ -15,7 +15,7 @@ import numpy as np
 from jaxtyping import Float, Int
 from numpy.linalg import LinAlgError
 
-from ..candidates.fits import build_design
+from ..candidates.designs import build_design
 from ..data import CoordinateSystem, Prepared, Tasks
 from ..kernels import Separable
 from ..linear_system.design import Design

@@ -1,0 +1,54 @@
+"""The rows that kernel fits see, made of prepared data once: what is tuned on and what is solved are of one design."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from ..data import Coordinates, Prepared
+from ..kernels import Side
+from ..linear_system.design import Design
+from ..stein import Ridge
+
+_DESIGNS: WeakKeyDictionary[Prepared, dict[tuple, Design]] = WeakKeyDictionary()
+
+
+def build_design(
+    prepared: Prepared, members: tuple[int, ...], coordinates: Coordinates, degree: int, pooled: bool
+) -> Design:
+    """Rows of the members in standard coordinates; pooled members share rows and have a column of values each.
+
+    Where all rows belong to one covariance, of one task or of several on the same points, they have polynomial parts.
+    What parameters are tuned on and what is solved with them are made of one design.
+    """
+    designs, key = _DESIGNS.setdefault(prepared, {}), (members, coordinates, degree, pooled)
+    if key not in designs:
+        designs[key] = _design(*key, prepared)
+    return designs[key]
+
+
+def _design(
+    members: tuple[int, ...], coordinates: Coordinates, degree: int, pooled: bool, prepared: Prepared
+) -> Design:
+    values = [prepared.standard_values(t) for t in members]
+    sources = members[:1] if pooled else members
+    rows = [prepared.distinct[t] for t in sources]
+    side = Side(
+        np.concatenate([coordinates.points(r.points) for r in rows]),
+        np.concatenate([coordinates.scores(r.scores) for r in rows]),
+        np.repeat(np.arange(len(rows)), [len(r.values) for r in rows]),
+    )
+    stacked = np.column_stack(values) if pooled else np.concatenate(values)
+    ridge = ridge_of(prepared, members, rows[0].points, rows[0].scores, Ridge.of) if len(rows) == 1 else None
+    multiplicity, block = np.concatenate([r.multiplicity for r in rows]), prepared.blocks(members)
+    return Design.build(side, stacked, multiplicity, len(rows), degree, ridge, block)
+
+
+def ridge_of(
+    prepared: Prepared, members: tuple[int, ...], points: np.ndarray, scores: np.ndarray, build: Callable[..., Ridge]
+) -> Ridge:
+    """Points and scores in the coordinates of the polynomial parts, those that know most of the whole cloud."""
+    whole = prepared.coordinates(members, prepared.systems(members)[-1])
+    return build(whole.points(points), whole.scores(scores), whole.axes(points), whole.axis_scores(scores))
