@@ -29,7 +29,7 @@ def memory(field):
 
 
 tune = search.tune_leaves
-search.tune_leaves = lambda objective, start, tied, evaluations, *rest: tune(objective, start, tied, 3, *rest)
+search.tune_leaves = lambda objective, start, tied, most, *rest, **how: tune(objective, start, tied, 3, *rest, **how)
 rows, method = int(sys.argv[1]), sys.argv[2]
 count, difference = map(int, sys.argv[3:5])
 tasks = [
