@@ -58,7 +58,8 @@ def main() -> None:
     data = [data_set(seed, options.m) for seed in range(options.replications)]
     kernel = SquaredExponential(np.full(8, np.sqrt(options.nu)))
     kernels = [tuned(kernel, tasks, seed) if options.tune else kernel for seed, tasks in enumerate(data)]
-    variates = [KernelVariate(k, 1.024e-5 * np.eye(2), parametrization=options.parametrization) for k in kernels]
+    b = 1.024e-5 * np.eye(2)
+    variates = [KernelVariate(k, b, parametrization=options.parametrization, scores="shared") for k in kernels]
     for rate in options.rates:
         selection = BlockCoordinateDescent.as_published(
             epochs=options.epochs, learning_rate=rate, learning_rate_b=2e-5, precision=options.precision
