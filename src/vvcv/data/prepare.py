@@ -92,14 +92,21 @@ class Prepared:
         >>> Prepared.of(Tasks.shared(x, -x, np.maximum(x - 2, 0.0))).others(0)
         2
         """
-        values = np.sort(self.standard_values(task))
-        alike = np.searchsorted(values, values + SAME, side="right") - np.arange(len(values))
-        return len(values) - int(alike.max())
+        return len(self.distinct[task].values) - self._same[task]
 
     def has_flat_piece(self, task: int) -> bool:
-        """Whether many values of a task are the same, as those of an event or a payoff are."""
-        count = len(self.distinct[task].values)
-        return not self.constant(task) and count - self.others(task) >= FLAT * count
+        """Whether many values of a task, but not all, are the same, as those of an event or a payoff are."""
+        return not self.constant(task) and self._same[task] >= FLAT * len(self.distinct[task].values)
+
+    @cached_property
+    def _same(self) -> list[int]:
+        """The largest number of values that are the same, task by task."""
+        found = []
+        for task, rows in enumerate(self.distinct):
+            values = np.zeros(len(rows.values)) if self.constant(task) else np.sort(self.standard_values(task))
+            alike = np.searchsorted(values, values + SAME, side="right") - np.arange(len(values))
+            found.append(int(alike.max()))
+        return found
 
     @cached_property
     def canonical(self) -> tuple[int, ...]:
