@@ -38,7 +38,6 @@ BEYOND, STILL_MOVING = 0.35, 0.3
 #: values may do so by luck; lower, scores gain nothing (at 1 they are 1 % worse; the same problems).
 LEAST_Z = 0.5
 
-
 #: How wrong a model is about its outermost points, in its own units, from which few values carry its error, and an
 #: interval has as many degrees of freedom as they leave. Of 70 problems (seeds 20144 to 20183) three fewer are covered
 #: in less than 90 % (7) and two more in more than 98.5 % (25), a bent target in 92 instead of 82 %; interval scores are
@@ -189,7 +188,7 @@ class KernelFit:
     def _errors(self) -> Errors:
         return self.solution.judgement.errors
 
-    @property
+    @cached_property
     def freedom(self) -> Float[np.ndarray, " m"]:
         """Degrees of freedom of the members' error bars: of rows less columns, or of few values that carry an error.
 
