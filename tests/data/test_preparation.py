@@ -142,5 +142,6 @@ def test_a_flat_piece_is_known_by_values_that_are_the_same_in_any_unit(values, o
         assert others is None or prepared.others(0) == others
 
 
-def test_a_constant_has_no_pieces():
+def test_a_constant_has_no_pieces_and_neither_have_few_values_that_differ():
     assert not Prepared.of(Tasks([Task(X, -X, np.full(20, 3.0))])).has_flat_piece(0)
+    assert not Prepared.of(Tasks([Task(X[:4], -X[:4], X[:4, 0])])).has_flat_piece(0)

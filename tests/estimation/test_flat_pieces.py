@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from vvcv import Task, Tasks, estimate
+from vvcv import Task, Tasks, compare, estimate
 from vvcv.candidates.kernel import Options
 from vvcv.data import Prepared
 from vvcv.estimation.ladder import Ladder
@@ -31,15 +31,27 @@ def test_a_payoff_in_a_tail_is_no_worse_than_its_plain_average(seed):
     assert abs(found.mean[0] - exact) < 1.5 * abs(task.values.mean() - exact) + found.monte_carlo.std_error[0]
 
 
-def test_kernels_are_fitted_where_enough_points_see_more_than_the_flat_piece_or_by_name():
+def test_kernels_are_fitted_where_enough_points_see_more_than_the_flat_piece():
     few, many = payoff(20501, 100, 5), payoff(20501, 100, 5, strike=0.3)
     seen = [Prepared.of(Tasks([task])).others(0) for task in (few, many)]
     assert seen[0] < 2 * 5 <= seen[1]
     eligible = [Ladder(Prepared.of(Tasks([task])), Options()).fits.eligible for task in (few, many)]
     assert eligible == [(), (0,)]
-    assert Ladder(Prepared.of(Tasks([few])), Options(named=True)).fits.eligible == (0,)
-    assert estimate(few, "cf", check=False).methods == ("cf",)
     assert estimate(few, check=False).methods[0] in ("mc", "zv")
+
+
+@pytest.mark.parametrize("method", ["cf", "secf", "vv"])
+def test_a_kernel_asked_for_by_name_that_cannot_be_fitted_gives_the_plain_average_and_says_so(method):
+    few = payoff(20501, 100, 5)
+    found = estimate(few, method, check=False)
+    assert found.methods == ("mc",) and found.mean[0] == few.values.mean()
+    assert found.kernel[0].startswith("plain average: all but") and "of 100 values are the same" in found.kernel[0]
+
+
+def test_the_default_gives_one_answer_alone_and_among_others():
+    few = payoff(20501, 100, 5)
+    alone, among = estimate(few, check=False), compare(few, ["mc", "zv", "auto"], check=False)["auto"]
+    assert (alone.mean, alone.std_error) == (among.mean, among.std_error)
 
 
 def test_in_many_dimensions_few_points_of_a_smooth_function_are_fitted_as_ever():

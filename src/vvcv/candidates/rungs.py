@@ -24,7 +24,7 @@ from .one_function import OneFunctionFit, as_one_function
 #: three.
 FEWEST_POINTS = 4
 
-#: Fewest values for each dimension, beside those of a flat piece, with which `auto` fits kernels: fewer do not tell a
+#: Fewest values for each dimension, beside those of a flat piece, with which kernels are fitted: fewer do not tell a
 #: function that rises in a tail from one that is flat there as well, whose mean is known at once. Of 75 events and
 #: payoffs (seeds 20500 to 20539) seven have errors above 1.05 times the plain average's without such a rule, none with
 #: it; at 3 errors are 1.03 times as large as at 2.
@@ -60,13 +60,13 @@ class KernelFits:
         """Tasks whose values vary on enough points, in an order that does not depend on how they were given."""
         most = largest_system()
         enough = [FEWEST_POINTS <= len(rows.values) <= most for rows in self.prepared.distinct]
-        return tuple(t for t in self.prepared.canonical if enough[t] and self._varies(t))
+        return tuple(t for t in self.prepared.canonical if enough[t] and not self.hardly_varies(t))
 
-    def _varies(self, task: int) -> bool:
-        """Whether enough values differ to fit a kernel to; one that was asked for by name is fitted to any."""
-        if self.options.named or not self.prepared.has_flat_piece(task):
-            return not self.prepared.constant(task)
-        return self.prepared.others(task) >= max(FEWEST_POINTS, FEWEST_OTHERS * self.prepared.tasks.dimension)
+    def hardly_varies(self, task: int) -> bool:
+        """Whether all values of a task, or all but too few to fit a kernel to, are the same."""
+        few = max(FEWEST_POINTS, FEWEST_OTHERS * self.prepared.tasks.dimension)
+        flat = self.prepared.has_flat_piece(task) and self.prepared.others(task) < few
+        return flat or self.prepared.constant(task)
 
     def rows(self, rung: str, task: int) -> int:
         """Rows of the system that a rung factorises for a task."""

@@ -96,7 +96,7 @@ class Prepared:
 
     def has_flat_piece(self, task: int) -> bool:
         """Whether many values of a task, but not all, are the same, as those of an event or a payoff are."""
-        return not self.constant(task) and self._same[task] >= FLAT * len(self.distinct[task].values)
+        return not self.constant(task) and self._same[task] >= max(2, FLAT * len(self.distinct[task].values))
 
     @cached_property
     def _same(self) -> list[int]:

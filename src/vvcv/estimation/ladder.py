@@ -161,12 +161,17 @@ class Ladder:
     def _in_groups(self, task: int) -> Answer:
         return replace(self.plain[task], description=SEPARATE_GROUPS)
 
+    def _of_flat_piece(self, task: int) -> Answer:
+        others, count = self.prepared.others(task), len(self.prepared.distinct[task].values)
+        words = f"plain average: all but {others} of {count} values are the same, too few to fit a kernel to"
+        return replace(self.plain[task], description=words)
+
     def required(self, method: str) -> list[Answer]:
         """The answers of one rung for all tasks, or an error that says which task it cannot serve."""
         chosen = []
         for t, offered in enumerate(self.candidates(method)):
-            if not offered and self.prepared.constant(t):
-                offered = [self.plain[t]]  # nothing to learn: the mean of constant values is known
+            if not offered and self.fits.hardly_varies(t):
+                offered = [self.plain[t] if self.prepared.constant(t) else self._of_flat_piece(t)]  # nothing to learn
             if not offered:
                 raise RefusedError(self._refusal(method, t))
             chosen.append(combine(self._priced(t, offered)))
