@@ -26,6 +26,19 @@ X = np.random.default_rng(1).normal(size=(20, 1))
 TASKS = Tasks.shared(X, -X, np.hstack([X, X**2]), names=["a", "b"])
 
 
+@pytest.mark.parametrize(
+    ("wish", "words"),
+    [
+        (lambda: vvcv.compare(TASKS, None), "methods must be names such as"),
+        (lambda: vvcv.estimate(TASKS, check="no"), "check must be True or False, but is 'no'"),
+        (lambda: vvcv.estimate(TASKS, check=None), "check must be True or False"),
+    ],
+)
+def test_a_wish_that_is_none_is_refused_by_name(wish, words):
+    with pytest.raises(ValueError, match=words):
+        wish()
+
+
 def test_families_are_those_named_and_smooth_enough_for_the_order():
     assert _options(None, "reml", 1).families == ("squared-exponential", "matern-5/2", "matern-3/2")
     assert _options(None, "loo", 2) == Options(("squared-exponential", "matern-5/2"), "loo", 2)

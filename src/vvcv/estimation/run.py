@@ -109,9 +109,10 @@ def compare(
     ['mc', 'zv']
     """
     tasks = as_tasks(tasks, lazy=True)
+    require(isinstance(methods, Iterable), f"methods must be names such as ['zv', 'auto'], but is {methods!r}.")
     methods = (methods,) if isinstance(methods, str) else tuple(methods)  # a generator is gone through more than once
     _check_sizes(tasks)
-    _check_wishes(methods, on_alarm, on_interrupt, refused, seconds)
+    _check_wishes(methods, check, on_alarm, on_interrupt, refused, seconds)
     with limited(np.inf if seconds is None else seconds), placed(device):
         options = replace(_options(kernel, criterion, order), named=any(method != "auto" for method in methods))
         ladder = _ladder(tasks, options)
@@ -131,7 +132,8 @@ def check_options(**options: Any) -> None:
     call = signature(estimate).bind((), **options)
     call.apply_defaults()
     given = call.arguments
-    _check_wishes((given["method"],), given["on_alarm"], given["on_interrupt"], "raise", given["seconds"])
+    wishes = (given[name] for name in ("check", "on_alarm", "on_interrupt"))
+    _check_wishes((given["method"],), *wishes, "raise", given["seconds"])
     _options(given["kernel"], given["criterion"], given["order"])
     with placed(given["device"]):
         pass
@@ -146,13 +148,14 @@ def _check_sizes(tasks: Tasks) -> None:
 
 
 def _check_wishes(
-    methods: Sequence[str], on_alarm: str, on_interrupt: str, refused: str, seconds: float | None
+    methods: Sequence[str], check: bool, on_alarm: str, on_interrupt: str, refused: str, seconds: float | None
 ) -> None:
     for method in methods:
         require(
             method in (*METHODS, "auto"),
             f"method must be one of {[*METHODS, 'auto']}, but is {method!r}. Take one of these.",
         )
+    require(isinstance(check, bool | np.bool_), f"check must be True or False, but is {check!r}.")
     require(on_alarm in get_args(OnAlarm), f"on_alarm must be one of {list(get_args(OnAlarm))}, but is {on_alarm!r}.")
     require(on_interrupt in ("raise", "best"), f"on_interrupt must be 'raise' or 'best', but is {on_interrupt!r}.")
     require(refused in ("raise", "skip"), f"refused must be 'raise' or 'skip', but is {refused!r}.")
