@@ -132,8 +132,8 @@ def check_options(**options: Any) -> None:
     call = signature(estimate).bind((), **options)
     call.apply_defaults()
     given = call.arguments
-    wishes = (given[name] for name in ("check", "on_alarm", "on_interrupt"))
-    _check_wishes((given["method"],), *wishes, "raise", given["seconds"])
+    check, on_alarm, on_interrupt = (given[name] for name in ("check", "on_alarm", "on_interrupt"))
+    _check_wishes((given["method"],), check, on_alarm, on_interrupt, "raise", given["seconds"])
     _options(given["kernel"], given["criterion"], given["order"])
     with placed(given["device"]):
         pass
