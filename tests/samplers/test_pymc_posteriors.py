@@ -86,6 +86,12 @@ def test_the_model_of_the_context_is_the_default(model, kept):
     assert posterior.names == ("p[0]", "p[1]", "p[2]")
 
 
+@pytest.mark.parametrize(("given", "found"), [(None, "none"), ("the model", "str")])
+def test_a_model_that_is_missing_is_asked_for(kept, given, found):
+    with pytest.raises(ValueError, match=rf"needs the model that was sampled, but got {found}\. Pass it"):
+        vvcv.from_pymc(kept, given)
+
+
 def test_draws_of_all_variables_are_needed(model, kept):
     draws = {name: array for name, array in kept[1].items() if name != "tau"}
     with pytest.raises(ValueError, match=r"no draws of \['tau'\]"):

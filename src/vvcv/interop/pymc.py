@@ -39,7 +39,7 @@ def from_pymc(
         idata = pymc.sample(model=model)
         vvcv.estimate(vvcv.from_pymc(idata, model))
     """
-    model = needs("pymc", "from_pymc").modelcontext(model)
+    model = _sampled(model)
     posterior, stats = posterior_of(idata), group(idata, "sample_stats")
     if stats is not None and POINTS in stats and SCORES in stats:  # PyMC sampled with nutpie, which kept them
         return from_arviz(idata, var_names=var_names, moments=moments, functions=functions)
@@ -61,6 +61,20 @@ def from_pymc(
         moments=moments,
         functions=functions,
     )
+
+
+def _sampled(model: Any) -> Any:
+    """The model given, or that of the context."""
+    try:
+        found = needs("pymc", "from_pymc").modelcontext(model)
+    except TypeError:  # PyMC knows of none
+        found = None
+    require(
+        hasattr(found, "continuous_value_vars"),
+        "from_pymc needs the model that was sampled, but got "
+        f"{'none' if found is None else type(found).__name__}. Pass it, from_pymc(idata, model), or call within it.",
+    )
+    return found
 
 
 def _refuse_other_data(model: Any, sampled: Any) -> None:
