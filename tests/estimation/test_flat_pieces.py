@@ -12,7 +12,7 @@ from vvcv.linear_system.merit import merit_of
 
 
 def payoff(seed, n, d, strike=1.5):
-    x = np.random.default_rng(seed).normal(size=(n, d))
+    x = np.random.default_rng([seed, 5]).normal(size=(n, d))
     return Task(x, -x, np.maximum(x.sum(axis=1) / np.sqrt(d) - strike, 0.0))
 
 
@@ -22,13 +22,13 @@ def test_an_event_that_few_points_see_is_not_sure():
     assert abs(found.mean[0] - 0.8667) < 3 * found.std_error[0] and found.std_error[0] > 0.02
 
 
-@pytest.mark.parametrize("seed", range(20500, 20506))
-def test_a_payoff_in_a_tail_is_no_worse_than_its_plain_average(seed):
-    # Each of these samples had an error bar 20 to 500 times too narrow where a kernel took zero for the mean.
+@pytest.mark.parametrize("seed", [20500, 20501, 20502, 20510, 20517])
+def test_a_payoff_that_few_points_see_is_not_sure_either(seed):
+    # In each of these samples a kernel took zero for the mean, which was 27 to 224 of its error bars away.
     task, exact = payoff(seed, 100, 5), norm.pdf(1.5) - 1.5 * norm.sf(1.5)
     found = estimate(task, check=False)
     assert abs(found.mean[0] - exact) < 3.5 * found.std_error[0]
-    assert abs(found.mean[0] - exact) < 1.5 * abs(task.values.mean() - exact) + found.monte_carlo.std_error[0]
+    assert found.std_error[0] > 0.3 * found.monte_carlo.std_error[0]  # those were below .07
 
 
 def test_kernels_are_fitted_where_enough_points_see_more_than_the_flat_piece():
