@@ -48,6 +48,15 @@ def test_a_kernel_asked_for_by_name_that_cannot_be_fitted_gives_the_plain_averag
     assert found.kernel[0].startswith("plain average: all but") and "of 100 values are the same" in found.kernel[0]
 
 
+def test_polynomials_that_few_points_cannot_tell_are_refused_as_ever():
+    few = payoff(20501, 100, 5)
+    rows = np.argsort(-few.values)[:6]  # as many as a plane has coefficients
+    some = Task(few.points[rows], few.scores[rows], (np.arange(6) < 1).astype(float))
+    assert Prepared.of(Tasks([some])).has_flat_piece(0)
+    with pytest.raises(ValueError, match="'zv' needs more points"):
+        estimate(some, "zv", check=False)
+
+
 def test_the_default_gives_one_answer_alone_and_among_others():
     few = payoff(20501, 100, 5)
     alone, among = estimate(few, check=False), compare(few, ["mc", "zv", "auto"], check=False)["auto"]

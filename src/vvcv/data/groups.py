@@ -30,8 +30,8 @@ FEWEST_WITHOUT_SCORES, FEWEST_PER_DIMENSION_WITHOUT_SCORES = 60, 10
 #: The correlation of scores and points that a mode has, with this many standard errors to spare; and the distance of
 #: its zero from the edge of the group, in spreads of the group. A mode's scores vanish inside it, those of half a cloud
 #: at its edge. (With 3 errors to spare modes that 5 % of 200 points visit in ten dimensions are seen in 92 %, with 2.5
-#: in 97 % of samples; with either, none is seen in 3,900 samples of well-behaved targets, and with 2 in one of fifty
-#: samples of a mild funnel.)
+#: in 97 % of samples, as is one of 6,500 samples of well-behaved targets, and with 2 one of fifty samples of a mild
+#: funnel.)
 FALLING, SURE, INSIDE = 0.5, 2.5, 0.5
 
 #: Rows that are looked at, spread evenly: of so many the smallest group still has forty.

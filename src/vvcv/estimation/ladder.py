@@ -48,9 +48,10 @@ from .weights import (
 )
 from .witness import in_order, witness_of
 
-#: Rungs of the ladder, from simple to rich, and those that solve for all rows exactly.
+#: Rungs of the ladder, from simple to rich, those that solve for all rows exactly, and those of them with kernels.
 METHODS = tuple(RUNGS)
 EXACT_METHODS = METHODS[:-1]
+KERNEL_METHODS = EXACT_METHODS[2:]
 
 #: Rows up to which `auto` asks every rung. Beyond, kernels have polynomial parts of their own, which cost nothing more,
 #: and one set of parameters serves all integrands on the same points.
@@ -170,8 +171,10 @@ class Ladder:
         """The answers of one rung for all tasks, or an error that says which task it cannot serve."""
         chosen = []
         for t, offered in enumerate(self.candidates(method)):
-            if not offered and self.fits.hardly_varies(t):
-                offered = [self.plain[t] if self.prepared.constant(t) else self._of_flat_piece(t)]  # nothing to learn
+            if not offered and self.prepared.constant(t):
+                offered = [self.plain[t]]  # nothing to learn: the mean of constant values is known
+            elif not offered and method in KERNEL_METHODS and self.fits.hardly_varies(t):
+                offered = [self._of_flat_piece(t)]
             if not offered:
                 raise RefusedError(self._refusal(method, t))
             chosen.append(combine(self._priced(t, offered)))
