@@ -48,6 +48,13 @@ def test_no_more_threads_are_at_work_than_cores_however_deep_calls_are_nested(tw
     assert threads._IDLE.take(5) == 1  # all cores but the caller's are idle again
 
 
+def test_of_many_cores_no_more_are_at_work_than_share_a_lock_to_advantage(monkeypatch):
+    monkeypatch.setattr(threads, "cores", lambda: 16)
+    calls, most = at_work([lambda: time.sleep(0.02)] * 16)
+    side_by_side(calls)
+    assert most[0] == threads.AT_ONCE
+
+
 def test_a_core_that_becomes_idle_helps_calls_that_are_under_way(two_cores):
     started, ended = threading.Event(), threading.Event()
     helpers = set()
