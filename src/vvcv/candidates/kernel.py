@@ -13,7 +13,7 @@ from functools import partial
 
 import numpy as np
 
-from ..data import Coordinates, Prepared, Tasks, rounded
+from ..data import LEADING, Coordinates, Prepared, Tasks, rounded
 from ..kernels import Kernel
 from ..linear_system.design import Design
 from ..linear_system.model import Criterion, Model
@@ -247,9 +247,11 @@ def _searched(
     pooled: bool,
     neighbours: Sequence[Found] = (),
 ) -> list[KernelFit]:
-    coordinates = {s: prepared.coordinates(members, s) for s in prepared.systems(members)}
+    weights = None if any(isinstance(f, Kernel) for f in options.families) else prepared.led(members)
+    led = {} if weights is None else {LEADING: weights}
+    coordinates = {s: prepared.coordinates(members, s) for s in [*prepared.systems(members), *led]}
     designs = {s: tuning_design(prepared, members, c, 0, pooled) for s, c in coordinates.items()}
-    found = search(designs, start, options.families, options.criterion, neighbours)
+    found = search(designs, start, options.families, options.criterion, neighbours, led)
     return [KernelFit(prepared, members, coordinates[f.system], f, 0, pooled) for f in found]
 
 

@@ -6,13 +6,11 @@ import numpy as np
 from jaxtyping import Float
 
 from ..data import Coordinates, Prepared, rounded
+from ..data.directions import LEAST_WEIGHT
 
 #: Ridge of the regressions, as if every row came with a tenth of another in which nothing depends on anything: there
 #: may be fewer rows than axes.
 RIDGE = 0.1
-
-#: The least weight of an axis, in units of the largest: what a linear function does not show may be curved.
-LEAST_WEIGHT = 0.003
 
 
 def start_covariance(prepared: Prepared, members: tuple[int, ...]) -> Float[np.ndarray, "m m"]:

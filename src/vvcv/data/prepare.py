@@ -14,8 +14,9 @@ from jaxtyping import Float, Int
 
 from ..runtime.once import cached_property
 from .chains import blocks, effective_size
+from .directions import OFF_THE_AXES, Directions, few_directions, gradient_moment, off_diagonal
 from .duplicates import Distinct, merge_duplicates
-from .standardize import Coordinates, CoordinateSystem, Order, can_whiten, covariance_from_scores
+from .standardize import LEADING, AnySystem, Coordinates, CoordinateSystem, Order, can_whiten, covariance_from_scores
 from .task import Tasks
 
 #: Standard coordinates are rounded to multiples of this: no simple fraction, or decimal or binary numbers that are nice
@@ -135,7 +136,7 @@ class Prepared:
                 told += _explained(self.distinct[t].points, self.standard_values(t))
         return replace(self, axes=np.argsort(-rounded(told), kind="stable"))
 
-    def systems(self, members: tuple[int, ...]) -> list[CoordinateSystem]:
+    def systems(self, members: tuple[int, ...]) -> list[AnySystem]:
         """The coordinate systems worth trying for these tasks: each axis alone and, where it is known, the whole cloud.
 
         The sample covariance needs many points for every dimension; with fewer, scores tell more about it.
@@ -148,15 +149,57 @@ class Prepared:
             return ["scaled", "precision"]
         return ["scaled", "whitened"] if can_whiten(pooled) else ["scaled"]
 
-    def coordinates(self, members: tuple[int, ...], system: CoordinateSystem) -> Coordinates:
+    def coordinates(self, members: tuple[int, ...], system: AnySystem) -> Coordinates:
         """Coordinates fitted to the pooled points of some tasks, each task with the same total weight; once."""
         key = members, system
         if key not in self._fitted:
-            self._fitted[key] = self._fit(members, system)
+            self._fitted[key] = self._led(members) if system == LEADING else self._fit(members, system)
         return self._fitted[key]
 
+    def led(self, members: tuple[int, ...]) -> Float[np.ndarray, " d"] | None:
+        """How much the axes of the system `leading` count; None where values change along the axes of another, or many.
+
+        >>> x = np.random.default_rng(0).normal(size=(60, 3))
+        >>> tasks = Tasks.shared(x, -x, np.column_stack([np.exp(x[:, 0]), np.exp(x @ np.ones(3))]))
+        >>> Prepared.of(tasks).led((0,)), Prepared.of(tasks).led((1,))[0]
+        (None, np.float64(1.0))
+        """
+        if self.tasks.dimension == 1:
+            return None
+        moment, whole = self._moment(members), self.coordinates(members, self.systems(members)[-1])
+        # The same gradients in units of each axis's own spread.
+        along = np.linalg.solve(whole.factor, self.coordinates(members, "scaled").factor)
+        turned = min(off_diagonal(moment), off_diagonal(along.T @ moment @ along)) > OFF_THE_AXES
+        return Directions.of(moment).weights if turned and few_directions(moment) else None
+
+    def _led(self, members: tuple[int, ...]) -> Coordinates:
+        whole = self.coordinates(members, self.systems(members)[-1])
+        return replace(whole, system=LEADING, turn=Directions.of(self._moment(members)).turn)
+
+    def _moment(self, members: tuple[int, ...]) -> Float[np.ndarray, "d d"]:
+        """What the tasks change along, each as much as the others, in the coordinates that know most of the cloud."""
+        if members not in self._moments:
+            whole = self.coordinates(members, self.systems(members)[-1])
+            varying = [t for t in members if not self.constant(t)]
+            groups = [varying] if self.tasks.share_points else [[t] for t in varying]
+            self._moments[members] = np.mean(
+                [
+                    gradient_moment(
+                        rounded(whole.points(self.distinct[group[0]].points)),
+                        rounded(np.column_stack([self.standard_values(t) for t in group])),
+                    )
+                    for group in groups
+                ],
+                axis=0,
+            )
+        return self._moments[members]
+
     @cached_property
-    def _fitted(self) -> dict[tuple[tuple[int, ...], CoordinateSystem], Coordinates]:
+    def _moments(self) -> dict[tuple[int, ...], Float[np.ndarray, "d d"]]:
+        return {}
+
+    @cached_property
+    def _fitted(self) -> dict[tuple[tuple[int, ...], AnySystem], Coordinates]:
         return {}
 
     def _fit(self, members: tuple[int, ...], system: CoordinateSystem) -> Coordinates:

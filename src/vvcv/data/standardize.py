@@ -3,7 +3,8 @@
 If z = L^-1 (x - m) then grad_z log pi = L' grad_x log pi. Three systems: `scaled`, L the diagonal of spreads,
 `whitened`, L the Cholesky factor of the sample covariance, and `precision`, that of the inverse of P, where -P is the
 slope of a regression of scores on points. By Stein's identity both have the covariance as their limit; for a Gaussian
-the second is exact from n = d + 1 points on. Values become (f - shift) / scale, task by task.
+the second is exact from n = d + 1 points on. A fourth, `leading`, is one of these turned so that its first axes are
+the directions along which values change most (`data.directions`). Values become (f - shift) / scale, task by task.
 """
 
 from __future__ import annotations
@@ -22,13 +23,17 @@ SMALLEST_PRECISION = 1e-8
 
 CoordinateSystem = Literal["scaled", "whitened", "precision"]
 
+#: The system whose axes follow the values, beside those that points and scores tell.
+LEADING: Literal["leading"] = "leading"
+AnySystem = Literal["scaled", "whitened", "precision", "leading"]
+
 #: Which axis comes first, second, ...; None where all are in the places they were given in.
 Order = Int[np.ndarray, " d"] | None
 
 
 @dataclass(frozen=True, eq=False)
 class Coordinates:
-    """An affine change of variables x = origin + factor z with lower-triangular factor, axes perhaps in another order.
+    """An affine change of variables x = origin + factor turn z, the factor lower-triangular, the turn orthogonal.
 
     `order` says which of the user's axes comes first, second, ...; origins are in the user's, all else is in this one.
 
@@ -39,8 +44,9 @@ class Coordinates:
 
     origin: Float[np.ndarray, " d"]
     factor: Float[np.ndarray, "d d"]
-    system: CoordinateSystem
+    system: AnySystem
     order: Order = None
+    turn: Float[np.ndarray, "d d"] | None = None
 
     @classmethod
     def fit(
@@ -99,13 +105,13 @@ class Coordinates:
         return cls(origin, np.diag(spread if order is None else spread[order]), "scaled", order)
 
     def points(self, points: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n d"]:
-        """z = L^-1 (x - origin)."""
+        """z = Q' L^-1 (x - origin)."""
         centred = self._in_order(points - self.origin)
-        return np.ascontiguousarray(solve_triangular(self.factor, centred.T, lower=True).T)
+        return self._turned(np.ascontiguousarray(solve_triangular(self.factor, centred.T, lower=True).T))
 
     def scores(self, scores: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n d"]:
-        """grad_z log pi = L' grad_x log pi."""
-        return self._in_order(scores) @ self.factor
+        """grad_z log pi = Q' L' grad_x log pi."""
+        return self._turned(self._in_order(scores) @ self.factor)
 
     @cached_property
     def covariance(self) -> Float[np.ndarray, "d d"]:
@@ -122,6 +128,9 @@ class Coordinates:
 
     def _in_order(self, rows: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n d"]:
         return rows if self.order is None else np.ascontiguousarray(rows[:, self.order])
+
+    def _turned(self, rows: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n d"]:
+        return rows if self.turn is None else rows @ self.turn
 
 
 def covariance_from_scores(

@@ -16,7 +16,7 @@ from jaxtyping import Float, Int
 from numpy.linalg import LinAlgError
 
 from ..candidates.designs import build_design
-from ..data import CoordinateSystem, Prepared, Tasks
+from ..data import AnySystem, Prepared, Tasks
 from ..kernels import Separable
 from ..linear_system.design import Design
 from ..linear_system.model import Model, criterion_and_gradient, solve
@@ -54,7 +54,7 @@ class Tuning(NamedTuple):
     """A tuned model and the coordinates it is meant for."""
 
     model: Model
-    system: CoordinateSystem
+    system: AnySystem
     value: float
 
 
@@ -144,7 +144,7 @@ def first_model(prepared: Prepared, design: Design, temperatures: PerTemperature
     return Model(SteinKernel(kernel, 1, np.full(d, 1 / variance)), np.full(design.tasks, 1e-8))
 
 
-def _tuned(model: Model, system: CoordinateSystem, design: Design, tick: Tick) -> Tuning:
+def _tuned(model: Model, system: AnySystem, design: Design, tick: Tick) -> Tuning:
     def objective(candidate: Model) -> tuple[float, Model]:
         tick()
         return criterion_and_gradient(candidate, design)

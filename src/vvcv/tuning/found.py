@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..data import CoordinateSystem
+from ..data import AnySystem
 from ..kernels import Kernel
 from ..linear_system.mean_errors import Judgement
 from ..linear_system.model import Model
@@ -21,7 +21,7 @@ class Found:
 
     tuned: Tuned
     merit: float
-    system: CoordinateSystem
+    system: AnySystem
     family: str | Kernel
     level: int
     credit: float = 0.0

@@ -12,9 +12,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from operator import attrgetter
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+from jaxtyping import Float
 from scipy.linalg import LinAlgError
 
 from ..kernels import Kernel
@@ -29,7 +31,7 @@ from .found import Found
 from .interrupt import stop_requested
 from .levels import LEVELS, richest_level, rows_for_each_axis
 from .parameters import noise_floor
-from .starts import CANDIDATES, change_family, with_parts, without_noise
+from .starts import CANDIDATES, change_family, with_axes, with_parts, without_noise
 from .tune import Tuned, affordable, tune_leaves
 
 #: Starting lengthscales, in units of the typical distance sqrt(d) of two points, each with its noise: a smooth function
@@ -56,6 +58,8 @@ FAR_BEHIND = 0.7
 
 _merit = attrgetter("merit")
 Start = Callable[[str | Kernel, Design, float, float], Model]
+#: How much the axes count of systems that values have led.
+Led = Mapping[Any, Float[np.ndarray, " d"]]
 #: First looks at some designs, not yet taken.
 Looks = Callable[[Mapping[Any, Design]], Iterator[Callable[[], "Found"]]]
 
@@ -66,19 +70,21 @@ def search(
     families: Sequence[str | Kernel] = CANDIDATES,
     criterion: Criterion = "reml",
     neighbours: Sequence[Found] = (),
+    led: Led = MappingProxyType({}),
 ) -> list[Found]:
     """A model of each family that keeps up, in the best system and at the best level of the first, and one with parts.
 
     Where there are more rows than are searched on, the best without parts and the one with them, tuned on more. What
     cannot be factorised is left out; only if nothing can, that is an error. Neighbours are what was found for another
-    task: where they suit this one as well, they are tuned to it, and nothing else is looked for.
+    task: where they suit this one as well, they are tuned to it, and nothing else is looked for. Systems that values
+    have `led` have axes of different weight from the start: with all alike no first look could tell them from others.
     """
     rows = max(COARSE_ROWS, *(rows_for_each_axis(design, MORE_ROWS) for design in designs.values()))
     coarse = {system: design.thinned(rows) for system, design in designs.items()}
     with one_thread():
         looks = partial(_looks, start=start, family=families[0], criterion=criterion)
         nearby = _from_neighbours(coarse, neighbours, looks, criterion)
-        alone, with_polynomials = nearby or _on_coarse_rows(coarse, looks, families, criterion)
+        alone, with_polynomials = nearby or _on_coarse_rows(coarse, looks, families, criterion, led)
         best = min(alone, key=_merit)
         if designs[best.system].size == coarse[best.system].size:
             return [*alone, *with_polynomials]
@@ -127,12 +133,12 @@ def _from_neighbours(
 
 
 def _on_coarse_rows(
-    coarse: Mapping[Any, Design], all_looks: Looks, families: Sequence[str | Kernel], criterion: Criterion
+    coarse: Mapping[Any, Design], all_looks: Looks, families: Sequence[str | Kernel], criterion: Criterion, led: Led
 ) -> tuple[list[Found], list[Found]]:
     """A model of each family that can keep up, and the best with polynomial parts."""
-    few = {system: design.thinned(LOOK_ROWS) for system, design in coarse.items()}
+    few = {system: design.thinned(LOOK_ROWS) for system, design in coarse.items() if system not in led}
     looks = sorted(those_that_work(all_looks(few), at_once=_at_once(few)), key=_merit)
-    first = _richer(coarse, [look for look in looks if not look.model.log_parts.size] or looks, criterion)
+    first = _richer(coarse, [look for look in looks if not look.model.log_parts.size] or looks, criterion, led)
     rougher = partial(_rougher, first, coarse, families[1:], criterion)
     parts = partial(_with_parts, coarse, looks, criterion=criterion)
     if _at_once(coarse) and cores() > 1:  # hardly ever another than the first is the best, which parts are put beside
@@ -240,14 +246,17 @@ def judged(found: Found, design: Design) -> Found:
     return replace(found, merit=total if np.isfinite(total) else np.inf, judgement=(found.model, judgement))
 
 
-def _richer(designs: Mapping[Any, Design], looks: list[Found], criterion: Criterion) -> Found:
-    """The best of the looks, or of the first ones with a weight and lengthscale for each axis, as values allow."""
+def _richer(designs: Mapping[Any, Design], looks: list[Found], criterion: Criterion, led: Led) -> Found:
+    """The best of the looks, or of the first ones and those led by values, with as much for each axis as they allow."""
     first = looks[0]
     level = richest_level(first.model, designs[first.system])
     if first.model.kernel.log_axes.size == 1 or level == 0:
         return refit(first, designs[first.system], first.model, criterion)
     followed = worth_following(looks, designs)
     attempts = [partial(refit, f, designs[f.system], f.model, criterion, level=level) for f in followed]
+    for system, weights in led.items():
+        start = with_axes(first.model, designs[system], weights)
+        attempts.append(partial(refit, replace(first, system=system), designs[system], start, criterion, level=level))
     return race(attempts, RACE, designs, criterion)[0]
 
 
