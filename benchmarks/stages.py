@@ -22,7 +22,7 @@ from vvcv.estimation import ladder, run
 from vvcv.linear_system.model import Evaluation
 from vvcv.linear_system.system import System
 from vvcv.runtime.device import device_for
-from vvcv.tuning import search
+from vvcv.tuning import refit
 
 #: What JAX calls its own stages.
 COMPILATION = {"trace": "jaxpr_trace", "lower": "jaxpr_to_mlir_module", "compile": "backend_compile"}
@@ -45,7 +45,7 @@ class Stages:
         self._watch(kernel, "search", lambda *_: "search")
         self._watch(Evaluation, "__call__", lambda evaluation, _: f"evaluation, {evaluation.size} rows")
         self._watch(Evaluation, "gradient", lambda evaluation: f"gradient, {evaluation.size} rows")
-        self._watch(search, "solve", _named("judgement"))
+        self._watch(refit, "solve", _named("judgement"))
         self._watch(fits, "solve", _named("solution"))
         self._watch(System, "leave_one_out", lambda system: f"leave one out, {len(system.values)} rows")
         if not self._listening:

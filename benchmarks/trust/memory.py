@@ -20,7 +20,7 @@ import sys
 import numpy as np, jax
 import vvcv
 from vvcv.runtime.memory import bytes_needed
-from vvcv.tuning import search
+from vvcv.tuning import refit
 
 
 def memory(field):
@@ -28,8 +28,8 @@ def memory(field):
         return 1024 * int(next(line for line in status if line.startswith(field)).split()[1])
 
 
-tune = search.tune_leaves
-search.tune_leaves = lambda objective, start, tied, most, *rest, **how: tune(objective, start, tied, 3, *rest, **how)
+tune = refit.tune_leaves
+refit.tune_leaves = lambda objective, start, tied, most, *rest, **how: tune(objective, start, tied, 3, *rest, **how)
 rows, method = int(sys.argv[1]), sys.argv[2]
 count, difference = map(int, sys.argv[3:5])
 tasks = [

@@ -16,7 +16,7 @@ from vvcv.candidates.rungs import KernelFits, _kernels_alone
 from vvcv.data import Prepared
 from vvcv.linear_system.model import Evaluation
 from vvcv.problems import synthetic
-from vvcv.tuning.search import refit
+from vvcv.tuning.refit import refit
 from vvcv.tuning.starts import without_noise
 
 

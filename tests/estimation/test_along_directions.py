@@ -1,4 +1,4 @@
-"""Integrands of few directions, such as predictions of a regression, are followed along them, alone and beside others."""
+"""Integrands of few directions, such as predictions of a regression, are followed along them, alone or not."""
 
 import numpy as np
 import pytest
@@ -74,7 +74,7 @@ def test_of_many_badly_followed_tasks_the_worst_have_directions_of_their_own(mon
     x = points(6, 120, 4)
     tasks = vvcv.Tasks.shared(x, -x, chances(x, np.random.default_rng(1).normal(size=(4, 3))))
     fits = KernelFits(Options().prepared(tasks), Options())
-    monkeypatch.setattr(rungs, "MOST_WORK", 1.5 * 120**3)
+    monkeypatch.setattr(rungs, "MOST_OWN_VALUES", 200)
     offered, best = fits.of("vv"), min(fits.joint, key=lambda fit: fit.found.merit)
     own = [task for task, each in offered.items() if len(each) > len(fits.joint)]
     left = best.left_out_error / fits.prepared.scale[list(best.members)]

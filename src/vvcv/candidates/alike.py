@@ -14,7 +14,8 @@ from ..kernels import Kernel
 from ..linear_system.design import Design
 from ..linear_system.model import Model
 from ..tuning.found import Found
-from ..tuning.search import race, refit
+from ..tuning.refit import refit
+from ..tuning.search import race
 from ..tuning.starts import scalar_model, separable_model, shared_and_own
 from .fits import KernelFit
 from .kernel import MOSTLY, Options, tuning_design

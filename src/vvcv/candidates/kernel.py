@@ -21,6 +21,7 @@ from ..runtime.memory import MOST_TUNING_ROWS
 from ..tuning.attempts import those_that_work
 from ..tuning.found import Found
 from ..tuning.levels import LEVELS
+from ..tuning.refit import judged, refit
 from ..tuning.search import (
     COARSE_ROWS,
     FAR_BEHIND,
@@ -28,9 +29,7 @@ from ..tuning.search import (
     ROWS_RACE,
     STARTS,
     few_rows,
-    judged,
     race,
-    refit,
     refit_from_few_rows,
     search,
 )

@@ -39,8 +39,9 @@ HOPELESS = 1.4
 #: .1, then have errors 13 to 80 times smaller; squares and products, of which it leaves .004 or less, gain nothing.
 BADLY_FOLLOWED = 0.01
 
-#: How many such tasks there may be at most, times the cube of their rows: about ten seconds on two cores.
-MOST_WORK = 5e10
+#: Values (rows times such tasks) up to which they are, those first that are followed worst: about ten seconds on two
+#: cores.
+MOST_OWN_VALUES = 10_000
 
 Fits = dict[int, list[KernelFit]]
 AnyFits = Mapping[int, Sequence[KernelFit | OneFunctionFit]]
@@ -133,7 +134,7 @@ class KernelFits:
         left = dict(zip(best.members, best.left_out_error / self.prepared.scale[list(best.members)], strict=True))
         badly = sorted((t for t in self.eligible if left[t] > BADLY_FOLLOWED), key=lambda t: -left[t])
         led = [t for t in badly if self.prepared.led((t,)) is not None]
-        return self._alone(led[: int(MOST_WORK / best.design.size**3)])
+        return self._alone(led[: MOST_OWN_VALUES // best.design.size])
 
     @cached_property
     def joint(self) -> list[KernelFit]:

@@ -16,7 +16,8 @@ class Found:
     """A tuned model, where it was found, how its parameters are tied, and its merit (less is better).
 
     `credit` is what a model may lag behind by in the merit of each task and still be preferred, for reasons that
-    values left out cannot tell. `judgement` is what the merit was told from, and of which model.
+    values left out cannot tell. `judgement` is what the merit was told from, and of which model; `merit_at_first` is
+    the merit before the model was tuned on more rows.
     """
 
     tuned: Tuned
@@ -26,6 +27,12 @@ class Found:
     level: int
     credit: float = 0.0
     judgement: tuple[Model, Judgement] | None = None
+    merit_at_first: float | None = None
+
+    @property
+    def merit_of_search(self) -> float:
+        """The merit on the rows that were searched on, which alone compares with that of another search."""
+        return self.merit if self.merit_at_first is None else self.merit_at_first
 
     @property
     def model(self) -> Model:

@@ -17,22 +17,19 @@ from typing import Any
 
 import numpy as np
 from jaxtyping import Float
-from scipy.linalg import LinAlgError
 
 from ..kernels import Kernel
 from ..linear_system.design import Design
-from ..linear_system.mean_errors import Judgement
-from ..linear_system.model import Criterion, Evaluation, Model, solve
+from ..linear_system.model import Criterion, Model
 from ..runtime.threads import cores, one_thread, whenever_idle, worth_a_thread
 from .attempts import those_that_work
 from .descent import Memory
 from .followed import worth_following
 from .found import Found
 from .interrupt import stop_requested
-from .levels import LEVELS, richest_level, rows_for_each_axis
-from .parameters import noise_floor
+from .levels import richest_level, rows_for_each_axis
+from .refit import judged, refit, tuned
 from .starts import CANDIDATES, change_family, with_axes, with_parts, without_noise
-from .tune import Tuned, affordable, tune_leaves
 
 #: Starting lengthscales, in units of the typical distance sqrt(d) of two points, each with its noise: a smooth function
 #: without, a wiggly one with. (From hardly any noise no gradient leads to a noisy optimum.)
@@ -45,9 +42,9 @@ PARTS_STARTS = (1e-6, 1e-2)
 #: cube, and so many tell families and coordinates apart (seconds: `benchmarks/time_to_answer.py`).
 LOOK_ROWS, COARSE_ROWS, MORE_ROWS = 128, 256, 512
 
-#: Evaluations of the objective for a first look, and from a tuned neighbour: enough to rank starts, most of which are
-#: dropped; and to settle where the optimum is near. (Most end sooner, where nothing is gained any more: `tuning.tune`.)
-FIRST_LOOK, FROM_NEIGHBOUR = 20, 25
+#: Evaluations of the objective for a first look: enough to rank starts, most of which are dropped. (Most end sooner,
+#: where nothing is gained any more: `tuning.tune`.)
+FIRST_LOOK = 20
 
 #: Evaluations of all who race and, after them, of the best; for each axis's weight and lengthscale, another family,
 #: polynomial parts, more rows: on `benchmarks/trust` twice as many take twice the time for errors 3 to 7 % smaller.
@@ -97,9 +94,13 @@ def _on_more_rows(found: list[Found], designs: Mapping[Any, Design], criterion: 
     rows_of_steps = (MORE_ROWS, design.size) if design.size > MORE_ROWS else (design.size,)
     steps = zip(rows_of_steps, ROWS_RACE[1:] if few_rows(design) is design else ROWS_RACE, strict=False)
     for rows, evaluations in () if stop_requested() else steps:
-        attempts = (partial(refit, f, designs[f.system].thinned(rows), f.model, criterion, evaluations) for f in found)
+        attempts = (partial(_further, f, designs[f.system].thinned(rows), criterion, evaluations) for f in found)
         found = _not_far_behind(those_that_work(attempts, at_once=worth_a_thread(rows)), designs)
     return found
+
+
+def _further(found: Found, design: Design, criterion: Criterion, evaluations: int) -> Found:
+    return replace(refit(found, design, found.model, criterion, evaluations), merit_at_first=found.merit_of_search)
 
 
 def _from_neighbours(
@@ -123,8 +124,8 @@ def _from_neighbours(
     if not alone:
         return None
     best, several_axes = min(found, key=_merit), found[0].model.kernel.log_axes.size > 1
-    rivals = [best, *look, *(neighbours if several_axes else [])]
-    if best.merit > min(map(_merit, rivals)) + FAR_BEHIND:
+    rivals = [f.merit for f in look] + [near.merit_of_search for near in neighbours if several_axes]
+    if best.merit > min(rivals, default=best.merit) + FAR_BEHIND:
         return None
     kept = _not_far_behind([*found, *look], coarse)
     alone += [f for f in look if f.merit < best.merit]
@@ -175,29 +176,6 @@ def _not_far_behind(found: list[Found], designs: Mapping[Any, Design]) -> list[F
     return [f for f in found if f.merit <= limit]
 
 
-def refit(
-    found: Found,
-    design: Design,
-    start: Model,
-    criterion: Criterion = "reml",
-    max_evaluations: int = FROM_NEIGHBOUR,
-    family: str | Kernel | None = None,
-    level: int | None = None,
-    memory: Memory | None = None,
-) -> Found:
-    """Tune `start` on a design, tied as another model was or at another level, and judge it.
-
-    A search that goes on where another ended, for the same values, has its memory of their curvature. (That of other
-    values, fewer or of another task, leads astray.)
-    """
-    level = found.level if level is None else level
-    try:
-        tuned = _tuned(design, start, criterion, level, max_evaluations, memory)
-    except LinAlgError:  # a neighbour's noise may be too little here
-        tuned = _tuned(design, without_noise(start), criterion, level, max_evaluations, memory)
-    return judged(replace(found, tuned=tuned, family=family or found.family, level=level), design)
-
-
 def refit_from_few_rows(
     found: Found, design: Design, start: Model, criterion: Criterion, max_evaluations: int
 ) -> Found:
@@ -234,16 +212,6 @@ def race(
         return [best]
     further = partial(refit, best, designs[best.system], best.model, criterion, more, memory=best.tuned.memory)
     return [min([best, *those_that_work([further], required=False)], key=_merit)]
-
-
-def judged(found: Found, design: Design) -> Found:
-    """The same with its merit: the sum over tasks of those of the answers, so that relative gains count alike."""
-    try:
-        judgement = Judgement.of(found.model, solve(found.model, design), design, found.tuned.free)
-    except LinAlgError:
-        return replace(found, merit=np.inf)
-    total = float(np.sum(judgement.errors.merit))
-    return replace(found, merit=total if np.isfinite(total) else np.inf, judgement=(found.model, judgement))
 
 
 def _richer(designs: Mapping[Any, Design], looks: list[Found], criterion: Criterion, led: Led) -> Found:
@@ -284,15 +252,7 @@ def _looks(designs: Mapping[Any, Design], start: Start, family: str | Kernel, cr
 
 
 def _look(system: Any, design: Design, model: Model, family: str | Kernel, criterion: Criterion) -> Found:
-    return judged(Found(_tuned(design, model, criterion, 0, FIRST_LOOK), np.inf, system, family, 0), design)
-
-
-def _tuned(
-    design: Design, start: Model, criterion: Criterion, level: int, max_evaluations: int, memory: Memory | None = None
-) -> Tuned:
-    evaluation, several = Evaluation(start, design, criterion, scaled=True), design.values.ndim == 2
-    most = affordable(max_evaluations, design.size, several)
-    return tune_leaves(evaluation, start, LEVELS[level], most, noise_floor(design.size), memory, carefully=several)
+    return judged(Found(tuned(design, model, criterion, 0, FIRST_LOOK), np.inf, system, family, 0), design)
 
 
 def _at_once(designs: Mapping[Any, Design]) -> bool:
