@@ -11,7 +11,7 @@ import numpy as np
 from ..data import Prepared
 from ..runtime.memory import MOST_TUNING_ROWS, largest_system
 from ..runtime.once import cached_property
-from ..runtime.threads import Outcome, side_by_side, worth_a_thread
+from ..runtime.threads import SMALL_SYSTEM, Outcome, side_by_side, worth_a_thread
 from ..stein import count_features
 from ..tuning.attempts import those_that_work
 from .alike import all_alike
@@ -39,8 +39,8 @@ HOPELESS = 1.4
 #: .1, then have errors 13 to 80 times smaller; squares and products, of which it leaves .004 or less, gain nothing.
 BADLY_FOLLOWED = 0.01
 
-#: Values (rows times such tasks) up to which they are, those first that are followed worst: about ten seconds on two
-#: cores.
+#: Values (rows times such tasks) up to which they are, those first that are followed worst: about ten seconds more on
+#: two cores (ten chances, 1,000 points, ten dimensions).
 MOST_OWN_VALUES = 10_000
 
 Fits = dict[int, list[KernelFit]]
@@ -128,13 +128,13 @@ class KernelFits:
     @cached_property
     def _along_own_directions(self) -> Fits:
         """Kernels of tasks on shared points that one kernel for all follows badly and that change along directions."""
-        if not self.joint:
+        if not self.joint or self.rows("cf", self.eligible[0]) > SMALL_SYSTEM:  # each would take the whole machine
             return {}
         best = best_of(self.joint)
+        most = MOST_OWN_VALUES // best.design.size
         left = dict(zip(best.members, best.left_out_error / self.prepared.scale[list(best.members)], strict=True))
         badly = sorted((t for t in self.eligible if left[t] > BADLY_FOLLOWED), key=lambda t: -left[t])
-        led = [t for t in badly if self.prepared.led((t,)) is not None]
-        return self._alone(led[: MOST_OWN_VALUES // best.design.size])
+        return self._alone([t for t in badly[:most] if self.prepared.led((t,)) is not None])
 
     @cached_property
     def joint(self) -> list[KernelFit]:

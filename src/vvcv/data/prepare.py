@@ -46,6 +46,10 @@ MANY_POINTS = 10
 #: last digits differ. (At .001 high powers and exponentials count as flat, and their errors are 2 to 5 times as large.)
 SAME = 1e-6
 
+#: Integrands on the same points whose directions are looked for together: of more, some speak for all, since memory and
+#: time grow with their number.
+MOST_INTEGRANDS = 64
+
 #: Share of values that are the same from which a function has a flat piece. (At a half, answers are the same.)
 FLAT = 0.25
 
@@ -181,7 +185,8 @@ class Prepared:
         if members not in self._moments:
             whole = self.coordinates(members, self.systems(members)[-1])
             varying = [t for t in members if not self.constant(t)]
-            groups = [varying] if self.tasks.share_points else [[t] for t in varying]
+            some = varying[:: -(-len(varying) // MOST_INTEGRANDS)]
+            groups = [some] if self.tasks.share_points else [[t] for t in varying]
             self._moments[members] = np.mean(
                 [
                     gradient_moment(
