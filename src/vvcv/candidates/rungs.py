@@ -36,7 +36,7 @@ HOPELESS = 1.4
 
 #: Part of its spread that is left of a task's values, each left out, from which on a task on the same points as others
 #: is fitted along directions of its own: chances of a logistic regression, of which one kernel for all leaves .03 to
-#: .1, then have errors 13 to 80 times smaller; squares and products, of which it leaves .004 or less, gain nothing.
+#: .1, then have errors 13 to 86 times smaller; squares and products, of which it leaves .004 or less, gain nothing.
 BADLY_FOLLOWED = 0.01
 
 #: Values (rows times such tasks) up to which they are, those first that are followed worst: about ten seconds more on

@@ -5,8 +5,8 @@
 The leading eigenvectors of M span what a function varies along (its active subspace): that of f(x) = h(w . x) is w. The
 fit is a plain kernel regression, with distances measured by the M of the one before, so that what does not count is
 left out more and more (recursive feature machines: Radhakrishnan et al., Science 383, 2024). Normal scores of ranks
-make any growing h the same line: of 80 points in ten dimensions an angle of two degrees is left, if f is exp(w . x),
-exp(2 w . x) or |w . x|.
+make any growing h the same line: from 80 points in ten dimensions an angle of one degree is left, and of three if f is
+|w . x|.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ ROWS = 256
 
 #: Fits in a row, each in the metric of the one before; the noise of ranks, no smooth function of anything; the least
 #: a direction counts for in the next metric. (Of eight functions of one or two directions, 80 to 300 points, three
-#: fits leave angles a fifth larger; less noise leaves larger ones where functions are rough or noisy.)
+#: fits leave angles a tenth larger, of waves twice; less noise leaves larger ones of rough or noisy functions.)
 FITS, NOISE, LEAST_METRIC = 5, 0.03, 1e-3
 
 #: Part of the largest eigenvalue from which on a direction is one along which values change: less may be chance.
