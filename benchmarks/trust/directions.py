@@ -18,7 +18,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from study import Column, Lines, chosen, collect, measured, options, record, show, summarised
+from study import Column, Lines, chosen, collect, measured, options, record, show, shown_together, summarised
 
 import vvcv
 
@@ -91,14 +91,7 @@ def main() -> None:
     names = chosen(cases(), given.cases)
     rows = summarised(collect(replicate, names, given), names, given.methods)
     show("case", rows, COLUMNS)
-    together = {
-        "coverage": float(np.mean([row["coverage"] for row in rows.values()])),
-        "least coverage": min(row["coverage"] for row in rows.values()),
-        "largest error over plain": max(row["over plain"] for row in rows.values()),
-        "error over plain": float(np.exp(np.mean([np.log(row["over plain"]) for row in rows.values()]))),
-    }
-    print({key: round(value, 3) for key, value in together.items()})
-    record(given, rows=rows, together=together)
+    record(given, rows=rows, together=shown_together(rows))
 
 
 if __name__ == "__main__":

@@ -184,6 +184,19 @@ def show(title: str, rows: dict[str, dict], columns: Sequence[Column]) -> None:
     print("* marks a figure beyond its bars", flush=True)
 
 
+def shown_together(rows: dict[str, dict]) -> dict[str, float]:
+    """Coverage and errors of all rows of a study, printed too."""
+    coverage, errors = ([row[name] for row in rows.values()] for name in ("coverage", "over plain"))
+    together = {
+        "coverage": float(np.mean(coverage)),
+        "least coverage": min(coverage),
+        "largest error over plain": max(errors),
+        "error over plain": float(np.exp(np.mean(np.log(errors)))),
+    }
+    print({key: round(value, 3) for key, value in together.items()})
+    return together
+
+
 def held(value: float, column: Column) -> bool:
     """Whether a figure is within the bars of its column."""
     return bool(column.low <= value <= column.high)

@@ -55,7 +55,7 @@ class Outcome(Generic[R]):
 
 
 def side_by_side(calls: Sequence[Callable[[], R]]) -> list[Outcome[R]]:
-    """The outcomes of all calls, in their order, made by as many threads as there are idle cores, and pay.
+    """The outcomes of all calls, in their order, made by as many threads as there are idle cores, or by AT_ONCE.
 
     Calls may do the same in turn: whoever asks works itself, helped by those who have nothing else to do.
 

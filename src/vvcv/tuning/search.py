@@ -1,9 +1,10 @@
 """Finding a good model from nothing: lengthscales, axes, coordinates, polynomial parts and family.
 
 Coarse to fine: short looks at every start on few rows; the best of them race with a weight and a lengthscale for each
-axis, or as much of that as there are values to choose it by; then rougher families, and polynomial parts beside the
-best; and a few last steps on more rows. In a race all take the first steps, and the best goes on. Within a model the
-restricted likelihood chooses the parameters; between models their merit decides.
+axis, or as much of that as there are values to choose it by, along the axes or along directions that values have led;
+then rougher families, and polynomial parts beside the best; and a few last steps on more rows. In a race all take the
+first steps, and the best goes on. Within a model the restricted likelihood chooses the parameters; between models their
+merit decides.
 """
 
 from __future__ import annotations
