@@ -94,12 +94,7 @@ class Options:
     def prepared(self, tasks: Tasks) -> Prepared:
         """Tasks as fits see them; only a kernel of the user's own may tell axes by their places, which they keep."""
         prepared = Prepared.of(tasks)
-        return prepared if self.knows_axes else prepared.with_axes_sorted()
-
-    @property
-    def knows_axes(self) -> bool:
-        """Whether a kernel of the user's own is among the families."""
-        return any(isinstance(f, Kernel) for f in self.families)
+        return prepared if any(isinstance(f, Kernel) for f in self.families) else prepared.with_axes_sorted()
 
 
 def independent(
@@ -251,7 +246,7 @@ def _searched(
     pooled: bool,
     neighbours: Sequence[Found] = (),
 ) -> list[KernelFit]:
-    weights = None if options.knows_axes else prepared.led(members)
+    weights = None if any(isinstance(f, Kernel) for f in options.families) else prepared.led(members)
     led = {} if weights is None else {LEADING: weights}
     coordinates = {s: prepared.coordinates(members, s) for s in [*prepared.systems(members), *led]}
     designs = {s: tuning_design(prepared, members, c, 0, pooled) for s, c in coordinates.items()}
