@@ -6,8 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
+from ..data import Prepared
 from ..kernels import Kernel
+from ..runtime.memory import MOST_TUNING_ROWS
 from ..runtime.threads import worth_a_thread
+from ..stein import count_features
 from ..tuning.attempts import those_that_work
 from ..tuning.search import refit_from_few_rows
 from ..tuning.starts import change_family, without_noise
@@ -26,6 +29,17 @@ def semi_exact(fits: Sequence[KernelFit], degrees: Sequence[int], options: Optio
     chosen = {id(fit): fit for fit in (best, smooth)}
     attempts = [partial(_with_columns, fit, degree, options) for degree in degrees for fit in chosen.values()]
     return those_that_work(attempts, False, worth_a_thread(fits[0].design.size))
+
+
+def semi_exact_degrees(prepared: Prepared, members: Sequence[int], dimension: int, pooled: bool = False) -> list[int]:
+    """Degrees whose columns leave at least two thirds of every task's tuning rows to the kernel.
+
+    With more columns a task of few points hardly learns from others, and its few residuals claim too much.
+    """
+    sizes = [len(prepared.distinct[t].values) for t in members]
+    rows = sizes[0] if pooled else sum(sizes)
+    smallest = min(sizes) * min(1.0, MOST_TUNING_ROWS / rows)
+    return [degree for degree in (1, 2) if count_features(dimension, degree) + 1 <= smallest / 3]
 
 
 def _with_columns(fit: KernelFit, degree: int, options: Options) -> KernelFit:

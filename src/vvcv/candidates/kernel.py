@@ -102,7 +102,7 @@ def independent(
 ) -> list[KernelFit]:
     """Scalar kernel control variates of one task (control functionals, paper section 2), perhaps like another's."""
     near = [fit.found for fit in neighbours]
-    return _searched(prepared, (task,), options, _scalar_start(options), pooled=False, neighbours=near)
+    return _searched(prepared, (task,), options, scalar_start(options), pooled=False, neighbours=near)
 
 
 def own_parameters(fit: KernelFit, task: int, options: Options) -> list[KernelFit]:
@@ -123,7 +123,7 @@ def on_other_data(fit: KernelFit, prepared: Prepared, options: Options) -> Kerne
 def joint(prepared: Prepared, members: tuple[int, ...], own: dict[int, KernelFit], options: Options) -> list[KernelFit]:
     """Vector-valued control variates of several tasks; `own` holds their best independent fits, as starts."""
     if prepared.tasks.share_points:
-        return _searched(prepared, members, options, _scalar_start(options), pooled=True)
+        return _searched(prepared, members, options, scalar_start(options), pooled=True)
     covariance = start_covariance(prepared, members)
     separable = _separable(prepared, members, own, covariance, options)
     best = best_of(separable)
@@ -177,7 +177,7 @@ def _credited(fit: KernelFit) -> KernelFit:
     return replace(fit, found=replace(fit.found, credit=ONE_FUNCTION_CREDIT))
 
 
-def _scalar_start(options: Options):
+def scalar_start(options: Options):
     return lambda family, design, lengthscale, noise: scalar_model(family, design, lengthscale, noise, options.order)
 
 

@@ -9,13 +9,13 @@ from functools import partial
 import numpy as np
 
 from ..data import Prepared
-from ..runtime.memory import MOST_TUNING_ROWS, largest_system
+from ..runtime.memory import largest_system
 from ..runtime.once import cached_property
 from ..runtime.threads import SMALL_SYSTEM, Outcome, side_by_side, worth_a_thread
-from ..stein import count_features
 from ..tuning.attempts import those_that_work
 from .alike import all_alike
-from .columns import semi_exact
+from .columns import semi_exact, semi_exact_degrees
+from .few_axes import on_few_axes
 from .fits import KernelFit
 from .kernel import Options, best_of, from_own, independent, joint, own_parameters
 from .one_function import OneFunctionFit, as_one_function
@@ -43,6 +43,10 @@ BADLY_FOLLOWED = 0.01
 #: two cores (ten chances, 1,000 points, ten dimensions).
 MOST_OWN_VALUES = 10_000
 
+#: Part of its spread that is left of a task's values, each left out, on the few axes they hang on, up to which nothing
+#: else is looked for.
+HARDLY_ANYTHING = 0.001
+
 Fits = dict[int, list[KernelFit]]
 AnyFits = Mapping[int, Sequence[KernelFit | OneFunctionFit]]
 
@@ -57,9 +61,9 @@ class KernelFits:
     def of(self, rung: str) -> AnyFits:
         """What a rung offers for each task."""
         offered = {
-            "cf": lambda: self.scalar,
-            "secf": lambda: self._scalar_semi_exact,
-            "vv": lambda: self._together_or_alone,
+            "cf": lambda: _beside(self.scalar, self._on_few_axes),
+            "secf": lambda: _beside(self._scalar_semi_exact, self._few_semi_exact),
+            "vv": lambda: _beside(self._together_or_alone, self._on_few_axes),
             "vv-secf": lambda: dict.fromkeys(self.eligible, self._joint_semi_exact),
         }
         return offered[rung]()
@@ -113,28 +117,50 @@ class KernelFits:
         if self.pooled:
             start = best_of(self.joint) if self.joint else None
             return _beside(self._own_parameters(start), self._along_own_directions)
-        return self._alone(self.eligible)
+        return self._alone([t for t in self.eligible if not self._followed_on_few_axes(t)])
 
-    def _alone(self, tasks: Sequence[int]) -> Fits:
+    def _followed_on_few_axes(self, task: int) -> bool:
+        """Whether hardly anything of the only task's values is left on few axes: then nothing else is looked for."""
+        left = [fit.left_out_error[0] for fit in self._on_few_axes.get(task, [])]
+        return len(self.eligible) == 1 and min(left, default=np.inf) <= HARDLY_ANYTHING * self.prepared.scale[task]
+
+    def _alone(self, tasks: Sequence[int], fits: Callable[..., list[KernelFit]] = independent) -> Fits:
         """Kernels of each of some tasks by itself; the others start from what was found for that of most points."""
         if not tasks:
             return {}
         first = max(tasks, key=lambda t: len(self.prepared.distinct[t].values))
-        found = self._of_each({first: partial(independent, self.prepared, first, self.options)}, False)
-        like_it = partial(independent, self.prepared, options=self.options, neighbours=found[first])
+        found = self._of_each({first: partial(fits, self.prepared, first, self.options)}, False)
+        like_it = partial(fits, self.prepared, options=self.options, neighbours=found[first])
         others = self._of_each({t: partial(like_it, t) for t in tasks if t != first}, self._worth_a_thread)
         return {t: (found | others)[t] for t in tasks}
 
     @cached_property
     def _along_own_directions(self) -> Fits:
-        """Kernels of tasks on shared points that one kernel for all follows badly and that change along directions."""
+        """Kernels of badly followed tasks that change along directions, and not along few axes."""
+        others = (t for t in self._badly_followed if t not in self._on_few_axes)
+        return self._alone([t for t in others if self.prepared.led((t,)) is not None])
+
+    @cached_property
+    def _badly_followed(self) -> list[int]:
+        """Tasks on shared points that one kernel for all follows badly, not too many."""
         if not self.joint or self.rows("cf", self.eligible[0]) > SMALL_SYSTEM:  # each would take the whole machine
-            return {}
+            return []
         best = best_of(self.joint)
-        most = MOST_OWN_VALUES // best.design.size
         left = dict(zip(best.members, best.left_out_error / self.prepared.scale[list(best.members)], strict=True))
         badly = sorted((t for t in self.eligible if left[t] > BADLY_FOLLOWED), key=lambda t: -left[t])
-        return self._alone([t for t in badly[:most] if self.prepared.led((t,)) is not None])
+        return badly[: MOST_OWN_VALUES // best.design.size]
+
+    @cached_property
+    def _on_few_axes(self) -> Fits:
+        """Kernels of the only task, or of badly followed ones, that see only the few axes their values hang on."""
+        alone = () if self.prepared.apart else self.eligible
+        tasks = self._badly_followed if self.pooled else alone
+        return self._alone([t for t in tasks if self.prepared.on_few_axes(t) is not None], on_few_axes)
+
+    @cached_property
+    def _few_semi_exact(self) -> Fits:
+        attempts = {task: partial(self._with_polynomials, fits) for task, fits in self._on_few_axes.items()}
+        return self._of_each(attempts, self._worth_a_thread)
 
     @cached_property
     def joint(self) -> list[KernelFit]:
@@ -142,7 +168,7 @@ class KernelFits:
         if not self.eligible or self.rows("vv", self.eligible[0]) > largest_system():
             return []
         if len(self.eligible) == 1:
-            return self.scalar[self.eligible[0]]
+            return self.scalar.get(self.eligible[0], [])
         own = {} if self.pooled else {task: best_of(_kernels_alone(fits)) for task, fits in self.scalar.items() if fits}
         members, options = (self.eligible, self.options) if self.pooled else (tuple(own), self._options_that_kept_up)
         fits = _none_if_failed(partial(joint, self.prepared, members, own, options)) if members else []
@@ -178,7 +204,7 @@ class KernelFits:
         members = tuple(task for task, fits in self.scalar.items() if fits)
         own = {
             degree: {t: [fit for fit in fits if fit.degree == degree] for t, fits in self._scalar_semi_exact.items()}
-            for degree in (semi_exact_degrees(self.prepared, members) if members else ())
+            for degree in (semi_exact_degrees(self.prepared, members, self.prepared.tasks.dimension) if members else ())
         }
         merits = {
             degree: sum(best_of(fits).found.merit for fits in each.values())
@@ -245,26 +271,17 @@ class KernelFits:
     def _with_polynomials(self, fits: list[KernelFit]) -> list[KernelFit]:
         if not fits:
             return []
-        return semi_exact(fits, semi_exact_degrees(self.prepared, fits[0].members, fits[0].pooled), self.options)
+        best = fits[0]
+        dimension = best.design.side.points.shape[1]
+        return semi_exact(fits, semi_exact_degrees(self.prepared, best.members, dimension, best.pooled), self.options)
 
 
-def _beside(fits: Fits, others: Fits) -> Fits:
-    return {task: [*mine, *others.get(task, [])] for task, mine in fits.items()}
+def _beside(fits: AnyFits, others: AnyFits) -> dict[int, list[KernelFit | OneFunctionFit]]:
+    return {task: [*fits.get(task, []), *others.get(task, [])] for task in {**fits, **others}}
 
 
 def _keyed(task: int, attempt: Callable[[], list[KernelFit]]) -> tuple[int, list[KernelFit]]:
     return task, attempt()
-
-
-def semi_exact_degrees(prepared: Prepared, members: Sequence[int], pooled: bool = False) -> list[int]:
-    """Degrees whose columns leave at least two thirds of every task's tuning rows to the kernel.
-
-    With more columns a task of few points hardly learns from others, and its few residuals claim too much.
-    """
-    sizes = [len(prepared.distinct[t].values) for t in members]
-    rows = sizes[0] if pooled else sum(sizes)
-    smallest = min(sizes) * min(1.0, MOST_TUNING_ROWS / rows)
-    return [degree for degree in (1, 2) if count_features(prepared.tasks.dimension, degree) + 1 <= smallest / 3]
 
 
 def _kernels_alone(fits: list[KernelFit]) -> list[KernelFit]:

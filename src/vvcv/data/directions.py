@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from scipy.linalg import cho_factor, cho_solve
 from scipy.special import ndtri
 
@@ -67,31 +67,39 @@ def gradient_moment(points: Float[np.ndarray, "n d"], values: Float[np.ndarray, 
     array([[1., 1.],
            [1., 1.]])
     """
-    n, d = points.shape
-    rows = np.sort(np.random.default_rng(0).permutation(n)[:ROWS])
+    rows, d = some_rows(len(points)), points.shape[1]
     points, scores = points[rows], np.column_stack([normal_scores(column) for column in values[rows].T])
     moment = np.eye(d)
     with one_thread():
         for _ in range(FITS):
-            gradients = _gradients(points, scores, moment)
-            found = gradients.T @ gradients
+            slopes = gradients(points, scores, moment)
+            found = slopes.T @ slopes
             if not np.trace(found) > 0:
                 return np.eye(d)
             moment = found * d / np.trace(found) + LEAST_METRIC * np.eye(d)
     return moment
 
 
-def _gradients(
+def some_rows(count: int, most: int = ROWS) -> Int[np.ndarray, " n"]:
+    """The rows that are looked at: all, or so many of them, chosen at random."""
+    return np.sort(np.random.default_rng(0).permutation(count)[:most])
+
+
+def distances(points: Float[np.ndarray, "n d"], along: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n n"]:
+    """Squared distances in the metric M of all points, given those and M times them."""
+    lengths = np.sum(along * points, axis=1)
+    return np.maximum(lengths[:, None] + lengths - 2 * along @ points.T, 0.0)
+
+
+def gradients(
     points: Float[np.ndarray, "n d"], scores: Float[np.ndarray, "n m"], metric: Float[np.ndarray, "d d"]
 ) -> Float[np.ndarray, "k d"]:
     """Gradients of the fit to each column at each point, up to a factor.
 
     With f(x) = sum_j c_j k(x, x_j), k = exp(-|x - x_j|^2 / l^2) in the metric, that is M sum_j c_j k(x, x_j) (x_j - x).
     """
-    along = points @ metric
-    lengths = np.sum(along * points, axis=1)
-    distances = np.maximum(lengths[:, None] + lengths - 2 * along @ points.T, 0.0)
-    gram = np.exp(-distances / max(float(np.median(distances)), 1e-300))
+    apart = distances(points, points @ metric)
+    gram = np.exp(-apart / max(float(np.median(apart)), 1e-300))
     weights = cho_solve(cho_factor(gram + NOISE * np.eye(len(points)), lower=True), scores)
     n, m = scores.shape
     towards = gram @ (weights[:, :, None] * points[:, None, :]).reshape(n, -1)

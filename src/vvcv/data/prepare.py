@@ -16,6 +16,7 @@ from ..runtime.once import cached_property
 from .chains import blocks, effective_size
 from .directions import OFF_THE_AXES, Directions, few_directions, gradient_moment, off_diagonal
 from .duplicates import Distinct, merge_duplicates
+from .few_axes import FOLLOWED, explained, few_axes, unexplained
 from .standardize import LEADING, AnySystem, Coordinates, CoordinateSystem, Order, can_whiten, covariance_from_scores
 from .task import Tasks
 
@@ -137,7 +138,7 @@ class Prepared:
         told = np.zeros(self.tasks.dimension)
         for t in range(len(self.tasks)):
             if not self.constant(t):
-                told += _explained(self.distinct[t].points, self.standard_values(t))
+                told += explained(self.distinct[t].points, self.standard_values(t))
         return replace(self, axes=np.argsort(-rounded(told), kind="stable"))
 
     def systems(self, members: tuple[int, ...]) -> list[AnySystem]:
@@ -179,6 +180,33 @@ class Prepared:
     def _led(self, members: tuple[int, ...]) -> Coordinates:
         whole = self.coordinates(members, self.systems(members)[-1])
         return replace(whole, system=LEADING, turn=Directions.of(self._moment(members)).turn)
+
+    def on_few_axes(self, task: int) -> Coordinates | None:
+        """The coordinates that a task's values hang on, if they are few axes along which the target is a product; once.
+
+        >>> x = np.random.default_rng(0).normal(size=(80, 10))
+        >>> Prepared.of(Tasks.shared(x, -x, np.exp(x[:, 3]))).on_few_axes(0).points(x).shape
+        (80, 1)
+        """
+        if task not in self._few:
+            self._few[task] = self._along_few_axes(task) if self.tasks.dimension > 1 else None
+        return self._few[task]
+
+    def _along_few_axes(self, task: int) -> Coordinates | None:
+        rows, scaled = self.distinct[task], self.coordinates((task,), "scaled")
+        few = few_axes(rounded(scaled.points(rows.points)), rounded(self.standard_values(task)))
+        if few is None:
+            return None
+        by_scores = () if self._covariance_from_scores((task,)) is None else (self._fit((task,), "precision"),)
+        for known in (scaled, *by_scores):
+            seen = known.on_axes(few if self.axes is None else self.axes[few])
+            if unexplained(rounded(seen.points(rows.points)), rounded(seen.scores(rows.scores))) <= FOLLOWED:
+                return seen
+        return None
+
+    @cached_property
+    def _few(self) -> dict[int, Coordinates | None]:
+        return {}
 
     def _moment(self, members: tuple[int, ...]) -> Float[np.ndarray, "d d"]:
         """What the tasks change along, each as much as the others, in the coordinates that know most of the cloud."""
@@ -248,18 +276,6 @@ class Prepared:
         origins = [np.broadcast_to(r.points.mean(axis=0), r.points.shape) for r in rows]
         points, scores = np.concatenate([r.points for r in rows]), np.concatenate([r.scores for r in rows])
         return covariance_from_scores(points, scores, np.concatenate(origins))
-
-
-def _explained(points: Float[np.ndarray, "n d"], values: Float[np.ndarray, " n"]) -> Float[np.ndarray, " d"]:
-    """Squared correlations of values with each axis and with its square, together."""
-    centred, told = points - points.mean(axis=0), np.zeros(points.shape[1])
-    farthest = np.abs(centred).max(axis=0)
-    unit = centred / np.where(farthest > 0, farthest, 1.0)  # fourth powers of large units would overflow
-    for columns in (unit, unit**2):
-        columns = columns - columns.mean(axis=0)
-        length = np.linalg.norm(columns, axis=0) * np.linalg.norm(values)
-        told += ((values - values.mean()) @ columns / np.where(length > 0, length, 1.0)) ** 2
-    return told
 
 
 def _distinct(tasks: Tasks) -> tuple[Distinct, ...]:

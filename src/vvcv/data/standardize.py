@@ -4,12 +4,13 @@ If z = L^-1 (x - m) then grad_z log pi = L' grad_x log pi. Three systems: `scale
 `whitened`, L the Cholesky factor of the sample covariance, and `precision`, that of the inverse of P, where -P is the
 slope of a regression of scores on points. By Stein's identity both have the covariance as their limit; for a Gaussian
 the second is exact from n = d + 1 points on. A fourth, `leading`, is one of these turned so that its first axes are
-the directions along which values change most (`data.directions`). Values become (f - shift) / scale, task by task.
+the directions along which values change most (`data.directions`); `few scaled` and `few precision` are the part of one
+that the few axes span which values hang on (`data.few_axes`). Values become (f - shift) / scale, task by task.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -25,7 +26,7 @@ CoordinateSystem = Literal["scaled", "whitened", "precision"]
 
 #: The system whose axes follow the values, beside those that points and scores tell.
 LEADING: Literal["leading"] = "leading"
-AnySystem = Literal["scaled", "whitened", "precision", "leading"]
+AnySystem = Literal["scaled", "whitened", "precision", "leading", "few scaled", "few precision"]
 
 #: Which axis comes first, second, ...; None where all are in the places they were given in.
 Order = Int[np.ndarray, " d"] | None
@@ -46,7 +47,7 @@ class Coordinates:
     factor: Float[np.ndarray, "d d"]
     system: AnySystem
     order: Order = None
-    turn: Float[np.ndarray, "d d"] | None = None
+    turn: Float[np.ndarray, "d k"] | None = None
 
     @classmethod
     def fit(
@@ -103,6 +104,19 @@ class Coordinates:
         # A coordinate that never varies carries no information: any scale will do, and 1 keeps it finite.
         spread = np.where(spread > 1e-12 * (np.abs(origin) + farthest), spread, 1.0)
         return cls(origin, np.diag(spread if order is None else spread[order]), "scaled", order)
+
+    def on_axes(self, axes: Int[np.ndarray, " k"]) -> Coordinates:
+        """What some of the user's axes span here, alone: x_S = origin_S + L_S z, and z is seen along the rows of L_S.
+
+        >>> x = np.random.default_rng(0).normal(size=(9, 3)) @ np.array([[1, 0.5, 0], [0, 1, 0], [0, 0, 2]])
+        >>> few = Coordinates.by_scores(x, -x, np.cov(x.T)).on_axes(np.array([1]))
+        >>> few.points(x).shape, np.corrcoef(few.points(x)[:, 0], x[:, 1])[0, 1].round(9)
+        ((9, 1), np.float64(1.0))
+        """
+        places = axes if self.order is None else np.argsort(self.order)[axes]
+        turn, upper = np.linalg.qr(self.factor[places].T)
+        system: AnySystem = "few scaled" if self.system == "scaled" else "few precision"
+        return replace(self, system=system, turn=turn * np.sign(np.diag(upper)))
 
     def points(self, points: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n d"]:
         """z = Q' L^-1 (x - origin)."""
