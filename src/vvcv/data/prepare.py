@@ -39,10 +39,6 @@ def rounded(array: Float[np.ndarray, "..."]) -> Float[np.ndarray, "..."]:
 #: it better than others do, and independent draws hardly ever seem to have so much.
 CORRELATED = 1.5
 
-#: Points for every dimension from which on points are whitened by their own covariance: it is then known as well as a
-#: regression on scores knows it.
-MANY_POINTS = 10
-
 #: Values closer than this, in standard deviations, are the same: few values of a smooth function are, and more than its
 #: last digits differ. (At .001 high powers and exponentials count as flat, and their errors are 2 to 5 times as large.)
 SAME = 1e-6
@@ -144,13 +140,16 @@ class Prepared:
     def systems(self, members: tuple[int, ...]) -> list[AnySystem]:
         """The coordinate systems worth trying for these tasks: each axis alone and, where it is known, the whole cloud.
 
-        The sample covariance needs many points for every dimension; with fewer, scores tell more about it.
+        Scores tell the cloud's covariance, and points only where scores do not: by the covariance of the same points
+        each of them lies nearer to the middle than a new one would, by about d / 2n of its distance. No value left out
+        tells, and the mean of a function that grows outwards is too low. (Of |x_1| under a funnel of 25 dimensions, 300
+        points, errors are .86 instead of 1.7 times the plain average's, and covered in 9 of 9 samples instead of 3; of
+        means and squares of varying slopes, 250 points, .23 instead of .37.)
         """
         pooled = np.concatenate([self.distinct[t].points for t in self._sources(members)])
-        n, d = pooled.shape
-        if d == 1:
+        if pooled.shape[1] == 1:
             return ["scaled"]
-        if n < MANY_POINTS * d and self._covariance_from_scores(members) is not None:
+        if self._covariance_from_scores(members) is not None:
             return ["scaled", "precision"]
         return ["scaled", "whitened"] if can_whiten(pooled) else ["scaled"]
 
