@@ -17,7 +17,6 @@ from ..tuning.starts import change_family, without_noise
 from .fits import KernelFit
 from .kernel import WITH_COLUMNS, Options, best_of, smoothest, tuning_design
 
-
 #: Total degrees of the columns, and of those on few axes, where there are few of any degree: a fourth power among five
 #: to 25 axes then has no error, instead of .02 to .04 of the plain average's.
 DEGREES, ON_FEW_AXES = (1, 2), (2, 4)

@@ -60,10 +60,10 @@ class KernelFits:
 
     def of(self, rung: str) -> AnyFits:
         """What a rung offers for each task."""
-        offered = {
+        offered: dict[str, Callable[[], AnyFits]] = {
             "cf": lambda: _beside(self.scalar, self._on_few_axes),
             "secf": lambda: _beside(self._scalar_semi_exact, self._few_semi_exact),
-            "vv": lambda: _beside(self._together_or_alone, self._on_few_axes),
+            "vv": lambda: self._together_or_alone,
             "vv-secf": lambda: dict.fromkeys(self.eligible, self._joint_semi_exact),
         }
         return offered[rung]()
@@ -233,15 +233,16 @@ class KernelFits:
 
     @property
     def _together_or_alone(self) -> AnyFits:
-        """The joint fits and, where tasks have points or directions of their own, each task's: no task must share.
+        """The joint fits and, where tasks have points, directions or axes of their own, each task's: none must share.
 
         They are the shared + own model with nothing shared, in coordinates and of a family that suit the one task.
         Tasks that are seen to be one function are fitted as one as well.
         """
         if self.pooled:
-            return _beside(dict.fromkeys(self.eligible, self.joint), self._along_own_directions)
+            own = _beside(self._along_own_directions, self._on_few_axes)
+            return _beside(dict.fromkeys(self.eligible, self.joint), own)
         if len(self.eligible) == 1 or not self.joint:
-            return dict.fromkeys(self.eligible, self.joint)
+            return _beside(dict.fromkeys(self.eligible, self.joint), self._on_few_axes)
         offered: dict[int, list[KernelFit | OneFunctionFit]] = {
             t: [*self.joint, *fits] for t, fits in self.scalar.items()
         }
@@ -276,7 +277,7 @@ class KernelFits:
         return semi_exact(fits, semi_exact_degrees(self.prepared, best.members, dimension, best.pooled), self.options)
 
 
-def _beside(fits: AnyFits, others: AnyFits) -> dict[int, list[KernelFit | OneFunctionFit]]:
+def _beside(fits: Fits, others: Fits) -> Fits:
     return {task: [*fits.get(task, []), *others.get(task, [])] for task in {**fits, **others}}
 
 

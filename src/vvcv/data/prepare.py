@@ -17,7 +17,7 @@ from .chains import blocks, effective_size
 from .directions import OFF_THE_AXES, Directions, few_directions, gradient_moment, off_diagonal
 from .duplicates import Distinct, merge_duplicates
 from .few_axes import FOLLOWED, explained, few_axes, unexplained
-from .standardize import LEADING, AnySystem, Coordinates, CoordinateSystem, Order, can_whiten, covariance_from_scores
+from .standardize import LEADING, AnySystem, Coordinates, Order, can_whiten, covariance_from_scores
 from .task import Tasks
 
 #: Standard coordinates are rounded to multiples of this: no simple fraction, or decimal or binary numbers that are nice
@@ -157,7 +157,7 @@ class Prepared:
         """Coordinates fitted to the pooled points of some tasks, each task with the same total weight; once."""
         key = members, system
         if key not in self._fitted:
-            self._fitted[key] = self._led(members) if system == LEADING else self._fit(members, system)
+            self._fitted[key] = self._fit(members, system)
         return self._fitted[key]
 
     def led(self, members: tuple[int, ...]) -> Float[np.ndarray, " d"] | None:
@@ -234,7 +234,11 @@ class Prepared:
     def _fitted(self) -> dict[tuple[tuple[int, ...], AnySystem], Coordinates]:
         return {}
 
-    def _fit(self, members: tuple[int, ...], system: CoordinateSystem) -> Coordinates:
+    def _fit(self, members: tuple[int, ...], system: AnySystem) -> Coordinates:
+        if system == LEADING:
+            return self._led(members)
+        if system == "few scaled" or system == "few precision":
+            raise KeyError(f"The system {system!r} is one task's own: on_few_axes has it.")
         sources = self._sources(members)
         points = np.concatenate([self.distinct[t].points for t in sources])
         scores = np.concatenate([self.distinct[t].scores for t in sources])
