@@ -44,7 +44,8 @@ BADLY_FOLLOWED = 0.01
 MOST_OWN_VALUES = 10_000
 
 #: Part of its spread that is left of a task's values, each left out, on the few axes they hang on, up to which nothing
-#: else is looked for.
+#: else is looked for: exp(x_2 / 2) + sin(x_1) of 300 points in ten dimensions takes .5 s instead of 1.2 s. (At .01
+#: errors of kinks and logistic functions are up to ten times as large.)
 HARDLY_ANYTHING = 0.001
 
 Fits = dict[int, list[KernelFit]]
