@@ -26,9 +26,9 @@ COUNTS = 0.003
 #: the same are found as by six fits of each.)
 MOST_FITS, SETTLED = 6, 0.003
 
-#: Rows that are looked at for each axis, if that is more than for directions: of a hundred axes 400 rows tell a product
-#: of two.
-ROWS_FOR_EACH = 4
+#: Rows that are looked at for each axis, if that is more than for directions, and the most, whose cube costs time: of a
+#: hundred axes 400 rows tell a product of two.
+ROWS_FOR_EACH, MOST_ROWS = 4, 1024
 
 #: How many axes there are at least for each that counts: with half of all, as of the borehole's eight, a search on few
 #: axes takes half as long again and finds nothing better.
@@ -66,7 +66,7 @@ def axis_counts(points: Float[np.ndarray, "n d"], values: Float[np.ndarray, " n"
     array([0., 1., 0.])
     """
     d = points.shape[1]
-    rows = some_rows(len(points), max(ROWS, ROWS_FOR_EACH * d))
+    rows = some_rows(len(points), min(max(ROWS, ROWS_FOR_EACH * d), MOST_ROWS))
     points, scores, shares = points[rows], normal_scores(values[rows])[:, None], np.full(d, 1 / d)
     with one_thread():
         for _ in range(MOST_FITS):
