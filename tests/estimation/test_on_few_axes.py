@@ -113,3 +113,10 @@ def test_nothing_depends_on_units_or_the_order_of_axes():
     np.testing.assert_allclose(5 - 100 * first.mean, other.mean, rtol=0, atol=other.std_error[0] / 100)
     np.testing.assert_allclose(100 * first.std_error, other.std_error, rtol=0.01)
     assert "few precision" in first.kernel[0]
+
+
+def test_a_kernel_of_the_users_own_sees_all_axes():
+    x, s = independent(np.random.default_rng(51), 80, 6)
+    kernel = vvcv.kernels.SquaredExponential(np.full(6, 2.0))
+    estimate = vvcv.estimate(vvcv.Task(x, s, np.exp(x[:, 2] / 2)), kernel=kernel)
+    assert not any("few" in promise.kernel for promise in estimate.promises[0])

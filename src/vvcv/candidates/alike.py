@@ -17,8 +17,9 @@ from ..tuning.found import Found
 from ..tuning.refit import refit
 from ..tuning.search import race
 from ..tuning.starts import scalar_model, separable_model, shared_and_own
+from .designs import tuning_design
 from .fits import KernelFit
-from .kernel import MOSTLY, Options, tuning_design
+from .kernel import MOSTLY, Options
 from .linear_parts import start_covariance
 
 #: Evaluations in every coordinate system, and of the best if it keeps up: there are few parameters.

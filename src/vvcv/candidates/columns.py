@@ -14,8 +14,9 @@ from ..stein import count_features
 from ..tuning.attempts import those_that_work
 from ..tuning.search import refit_from_few_rows
 from ..tuning.starts import change_family, without_noise
+from .designs import tuning_design
 from .fits import KernelFit
-from .kernel import WITH_COLUMNS, Options, best_of, smoothest, tuning_design
+from .kernel import WITH_COLUMNS, Options, best_of, smoothest
 
 #: Total degrees of the columns, and of those on few axes, where there are few of any degree: a fourth power among five
 #: to 25 axes then has no error, instead of .02 to .04 of the plain average's.

@@ -10,6 +10,7 @@ import numpy as np
 from ..data import Coordinates, Prepared
 from ..kernels import Side
 from ..linear_system.design import Design
+from ..runtime.memory import MOST_TUNING_ROWS
 from ..stein import Ridge
 
 _DESIGNS: WeakKeyDictionary[Prepared, dict[tuple, Design]] = WeakKeyDictionary()
@@ -44,6 +45,11 @@ def _design(
     ridge = ridge_of(prepared, members, rows[0].points, rows[0].scores, Ridge.of) if len(rows) == 1 else None
     multiplicity, block = np.concatenate([r.multiplicity for r in rows]), prepared.blocks(members)
     return Design.build(side, stacked, multiplicity, len(rows), degree, ridge, block)
+
+
+def tuning_design(prepared: Prepared, members, coordinates: Coordinates, degree: int, pooled: bool) -> Design:
+    """The rows that parameters are chosen on: without their last digits, and not too many."""
+    return build_design(prepared, members, coordinates, degree, pooled).rounded().thinned(MOST_TUNING_ROWS)
 
 
 def ridge_of(

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from ..data import Prepared
 from ..tuning.search import MORE_ROWS, search
+from ..tuning.starts import scalar_model
+from .designs import tuning_design
 from .fits import KernelFit
-from .kernel import Options, scalar_start, tuning_design
+from .kernel import Options
 
 
 def on_few_axes(
@@ -19,6 +22,6 @@ def on_few_axes(
         return []
     design = tuning_design(prepared, (task,), coordinates, 0, False).thinned(MORE_ROWS)  # there are few parameters
     near = [fit.found for fit in neighbours if fit.design.side.points.shape[1] == design.side.points.shape[1]]
-    start, near = scalar_start(options), [each for each in near if each.system == coordinates.system]
-    found = search({coordinates.system: design}, start, options.families, options.criterion, near)
+    designs, start = {coordinates.system: design}, partial(scalar_model, order=options.order)
+    found = search(designs, start, options.families, options.criterion, near)
     return [KernelFit(prepared, (task,), coordinates, f, 0, False) for f in found]

@@ -15,9 +15,7 @@ import numpy as np
 
 from ..data import LEADING, Coordinates, Prepared, Tasks, rounded
 from ..kernels import Kernel
-from ..linear_system.design import Design
 from ..linear_system.model import Criterion, Model
-from ..runtime.memory import MOST_TUNING_ROWS
 from ..tuning.attempts import those_that_work
 from ..tuning.found import Found
 from ..tuning.levels import LEVELS
@@ -46,7 +44,7 @@ from ..tuning.starts import (
     with_task_matrix,
     without_noise,
 )
-from .designs import build_design
+from .designs import tuning_design
 from .fits import KernelFit
 from .linear_parts import axis_weights, start_covariance
 
@@ -91,10 +89,15 @@ class Options:
     order: int = 1
     named: bool = False
 
+    @property
+    def own_kernel(self) -> bool:
+        """Whether a kernel of the user's own is among the families: it alone may tell axes by their places."""
+        return any(isinstance(family, Kernel) for family in self.families)
+
     def prepared(self, tasks: Tasks) -> Prepared:
-        """Tasks as fits see them; only a kernel of the user's own may tell axes by their places, which they keep."""
+        """Tasks as fits see them."""
         prepared = Prepared.of(tasks)
-        return prepared if any(isinstance(f, Kernel) for f in self.families) else prepared.with_axes_sorted()
+        return prepared if self.own_kernel else prepared.with_axes_sorted()
 
 
 def independent(
@@ -102,7 +105,9 @@ def independent(
 ) -> list[KernelFit]:
     """Scalar kernel control variates of one task (control functionals, paper section 2), perhaps like another's."""
     near = [fit.found for fit in neighbours]
-    return _searched(prepared, (task,), options, scalar_start(options), pooled=False, neighbours=near)
+    return _searched(
+        prepared, (task,), options, partial(scalar_model, order=options.order), pooled=False, neighbours=near
+    )
 
 
 def own_parameters(fit: KernelFit, task: int, options: Options) -> list[KernelFit]:
@@ -123,7 +128,7 @@ def on_other_data(fit: KernelFit, prepared: Prepared, options: Options) -> Kerne
 def joint(prepared: Prepared, members: tuple[int, ...], own: dict[int, KernelFit], options: Options) -> list[KernelFit]:
     """Vector-valued control variates of several tasks; `own` holds their best independent fits, as starts."""
     if prepared.tasks.share_points:
-        return _searched(prepared, members, options, scalar_start(options), pooled=True)
+        return _searched(prepared, members, options, None, pooled=True)
     covariance = start_covariance(prepared, members)
     separable = _separable(prepared, members, own, covariance, options)
     best = best_of(separable)
@@ -175,10 +180,6 @@ def _on_all(own: Mapping[int, KernelFit], covariance: np.ndarray, options: Optio
 
 def _credited(fit: KernelFit) -> KernelFit:
     return replace(fit, found=replace(fit.found, credit=ONE_FUNCTION_CREDIT))
-
-
-def scalar_start(options: Options):
-    return lambda family, design, lengthscale, noise: scalar_model(family, design, lengthscale, noise, options.order)
 
 
 def _separable(
@@ -246,17 +247,13 @@ def _searched(
     pooled: bool,
     neighbours: Sequence[Found] = (),
 ) -> list[KernelFit]:
-    weights = None if any(isinstance(f, Kernel) for f in options.families) else prepared.led(members)
+    weights = None if options.own_kernel else prepared.led(members)
     led = {} if weights is None else {LEADING: weights}
     coordinates = {s: prepared.coordinates(members, s) for s in [*prepared.systems(members), *led]}
     designs = {s: tuning_design(prepared, members, c, 0, pooled) for s, c in coordinates.items()}
-    found = search(designs, start, options.families, options.criterion, neighbours, led)
+    scalar = partial(scalar_model, order=options.order)
+    found = search(designs, start or scalar, options.families, options.criterion, neighbours, led)
     return [KernelFit(prepared, members, coordinates[f.system], f, 0, pooled) for f in found]
-
-
-def tuning_design(prepared: Prepared, members, coordinates: Coordinates, degree: int, pooled: bool) -> Design:
-    """The rows that parameters are chosen on: without their last digits, and not too many."""
-    return build_design(prepared, members, coordinates, degree, pooled).rounded().thinned(MOST_TUNING_ROWS)
 
 
 def _shared_and_own(

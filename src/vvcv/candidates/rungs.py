@@ -154,8 +154,9 @@ class KernelFits:
     @cached_property
     def _on_few_axes(self) -> Fits:
         """Kernels of the only task, or of badly followed ones, that see only the few axes their values hang on."""
-        alone = () if self.prepared.apart else self.eligible
-        tasks = self._badly_followed if self.pooled else alone
+        if self.prepared.apart or self.options.own_kernel:
+            return {}
+        tasks = self._badly_followed if self.pooled else self.eligible
         return self._alone([t for t in tasks if self.prepared.on_few_axes(t) is not None], on_few_axes)
 
     @cached_property

@@ -18,11 +18,11 @@ from scipy.linalg import cho_factor, cho_solve
 from ..runtime.threads import one_thread
 from .directions import LEAST_METRIC, ROWS, distances, gradients, normal_scores, some_rows
 
-#: Share of the squared gradients from which on an axis counts: of 45 functions of one or two axes among 20 to 100 (100
-#: to 400 points) those have at least .07, and others, where they are found at all, at most .002.
+#: Share of the squared gradients from which on an axis counts: of 44 functions of one or two axes among 20 to 100 (100
+#: to 400 points) those have at least .07, and others, but for some among 100, at most .001.
 COUNTS = 0.003
 
-#: Fits at most, and the change of shares after which another would tell the same. (Of 45 functions of one or two axes
+#: Fits at most, and the change of shares after which another would tell the same. (Of 44 functions of one or two axes
 #: the same are found as by six fits of each.)
 MOST_FITS, SETTLED = 6, 0.003
 
@@ -30,8 +30,8 @@ MOST_FITS, SETTLED = 6, 0.003
 #: hundred axes 400 rows tell a product of two.
 ROWS_FOR_EACH, MOST_ROWS = 4, 1024
 
-#: How many axes there are at least for each that counts: with half of all, as of the borehole's eight, a search on few
-#: axes takes half as long again and finds nothing better.
+#: How many axes there are at least for each that counts: of two normal variables among four, interval scores of waves
+#: and products are .5 to .9 of those with all axes, among ten .1 (8 samples), and a search takes as long.
 FEW = 3
 
 #: What a smooth fit may leave of numbers, each left out, that are a function of the points: the median of its squares,

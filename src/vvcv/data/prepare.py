@@ -196,9 +196,8 @@ class Prepared:
         few = few_axes(rounded(scaled.points(rows.points)), rounded(self.standard_values(task)))
         if few is None:
             return None
-        by_scores = () if self._covariance_from_scores((task,)) is None else (self._fit((task,), "precision"),)
-        for known in (scaled, *by_scores):
-            seen = known.on_axes(few if self.axes is None else self.axes[few])
+        for system in (system for system in self.systems((task,)) if system != "whitened"):
+            seen = self.coordinates((task,), system).on_axes(few if self.axes is None else self.axes[few])
             if unexplained(rounded(seen.points(rows.points)), rounded(seen.scores(rows.scores))) <= FOLLOWED:
                 return seen
         return None
@@ -275,10 +274,17 @@ class Prepared:
         return members[:1] if self.tasks.share_points else members
 
     def _covariance_from_scores(self, members: tuple[int, ...]) -> Float[np.ndarray, "d d"] | None:
-        rows = [self.distinct[t] for t in self._sources(members)]
-        origins = [np.broadcast_to(r.points.mean(axis=0), r.points.shape) for r in rows]
-        points, scores = np.concatenate([r.points for r in rows]), np.concatenate([r.scores for r in rows])
-        return covariance_from_scores(points, scores, np.concatenate(origins))
+        """What a regression of scores on points says of the pooled points of some tasks, if anything; once."""
+        if members not in self._covariances:
+            rows = [self.distinct[t] for t in self._sources(members)]
+            origins = [np.broadcast_to(r.points.mean(axis=0), r.points.shape) for r in rows]
+            points, scores = np.concatenate([r.points for r in rows]), np.concatenate([r.scores for r in rows])
+            self._covariances[members] = covariance_from_scores(points, scores, np.concatenate(origins))
+        return self._covariances[members]
+
+    @cached_property
+    def _covariances(self) -> dict[tuple[int, ...], Float[np.ndarray, "d d"] | None]:
+        return {}
 
 
 def _distinct(tasks: Tasks) -> tuple[Distinct, ...]:
