@@ -24,21 +24,13 @@ from typing import NamedTuple
 import numpy as np
 from scipy.integrate import quad
 from scipy.stats import loggamma, norm
-from study import Column, Lines, chosen, collect, measured, options, record, show, shown_together, summarised
+from study import NO_HARM, Column, Lines, measured, run
 
 import vvcv
 
 SHAPE, LINK = 3.0, 0.6
 
-COLUMNS = (
-    Column("runs", "replications", "{:d}"),
-    Column("covers", "coverage", "{:.0%}", low=0.85),
-    Column("RMSE / plain", "over plain", "{:.3g}", high=1.05),
-    Column("(se)", "over plain, standard error", "{:.2g}"),
-    Column("bar / RMSE", "bar over error", "{:.2f}"),
-    Column("largest z", "largest z", "{:.1f}"),
-    Column("s", "seconds", "{:.1f}"),
-)
+COLUMNS = (*NO_HARM, Column("s", "seconds", "{:.1f}"))
 
 Sample = Callable[[np.random.Generator, int, int], tuple[np.ndarray, np.ndarray]]
 
@@ -152,14 +144,5 @@ def replicate(name: str, seed: int, methods: list[str]) -> Lines:
     return measured(name, seed, vvcv.Tasks.shared(x, scores, values), means, methods)
 
 
-def main() -> None:
-    """Run, print and record."""
-    given = options(__doc__, first_seed=69000).parse_args()
-    names = chosen(cases(), given.cases)
-    rows = summarised(collect(replicate, names, given), names, given.methods)
-    show("case", rows, COLUMNS)
-    record(given, rows=rows, together=shown_together(rows))
-
-
 if __name__ == "__main__":
-    main()
+    run(__doc__, replicate, cases(), COLUMNS, first_seed=69000)

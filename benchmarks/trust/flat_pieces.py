@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.stats import norm
-from study import Column, Lines, chosen, collect, measured, options, record, show, shown_together, summarised
+from study import Column, Lines, measured, run
 
 import vvcv
 
@@ -82,14 +82,5 @@ def replicate(name: str, seed: int, methods: list[str]) -> Lines:
     return measured(name, seed, vvcv.Tasks.shared(x, -x, values), np.array([function.exact]), methods)
 
 
-def main() -> None:
-    """Run, print and record."""
-    given = options(__doc__, first_seed=65000).parse_args()
-    names = chosen(cases(), given.cases)
-    rows = summarised(collect(replicate, names, given), names, given.methods)
-    show("case", rows, COLUMNS)
-    record(given, rows=rows, together=shown_together(rows))
-
-
 if __name__ == "__main__":
-    main()
+    run(__doc__, replicate, cases(), COLUMNS, first_seed=65000)

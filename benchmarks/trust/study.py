@@ -46,6 +46,17 @@ class Column(NamedTuple):
     high: float = np.inf
 
 
+#: Columns of studies that ask for coverage and no harm.
+NO_HARM = (
+    Column("runs", "replications", "{:d}"),
+    Column("covers", "coverage", "{:.0%}", low=0.85),
+    Column("RMSE / plain", "over plain", "{:.3g}", high=1.05),
+    Column("(se)", "over plain, standard error", "{:.2g}"),
+    Column("bar / RMSE", "bar over error", "{:.2f}"),
+    Column("largest z", "largest z", "{:.1f}"),
+)
+
+
 def options(doc: str, methods: Sequence[str] = ("auto",), first_seed: int = 50000) -> argparse.ArgumentParser:
     """The options all studies have; `--seconds` starts no new replication after so long and keeps what there is."""
     parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -182,6 +193,15 @@ def show(title: str, rows: dict[str, dict], columns: Sequence[Column]) -> None:
     header = [title, *(column.title + _bars(column) for column in columns)]
     print(simple_table(header, [[name, *(_cell(row.get(c.key), c) for c in columns)] for name, row in rows.items()]))
     print("* marks a figure beyond its bars", flush=True)
+
+
+def run(doc: str, replicate: Replicate, cases: Iterable[str], columns: Sequence[Column], first_seed: int) -> None:
+    """A study of one table: what the command line asks for, run, printed and recorded."""
+    given = options(doc, first_seed=first_seed).parse_args()
+    names = chosen(cases, given.cases)
+    rows = summarised(collect(replicate, names, given), names, given.methods)
+    show("case", rows, columns)
+    record(given, rows=rows, together=shown_together(rows))
 
 
 def shown_together(rows: dict[str, dict]) -> dict[str, float]:

@@ -70,7 +70,7 @@ def funnel(rng, n, d):
     return np.column_stack([x[:, :-1] * width, x[:, -1]]), scores
 
 
-def test_a_funnel_is_no_product_along_its_narrow_axes_but_along_none_of_them_alone():
+def test_a_funnel_is_no_product_along_any_axis():
     x, s = funnel(np.random.default_rng(5), 200, 8)
     values = np.column_stack([np.cos(2 * x[:, 0]), np.exp(x[:, 7] / 2)])
     prepared = Prepared.of(Tasks.shared(x, s, values))
