@@ -26,6 +26,7 @@ from ..tuning.search import (
     RACE,
     ROWS_RACE,
     STARTS,
+    Start,
     few_rows,
     race,
     refit_from_few_rows,
@@ -105,9 +106,7 @@ def independent(
 ) -> list[KernelFit]:
     """Scalar kernel control variates of one task (control functionals, paper section 2), perhaps like another's."""
     near = [fit.found for fit in neighbours]
-    return _searched(
-        prepared, (task,), options, partial(scalar_model, order=options.order), pooled=False, neighbours=near
-    )
+    return _searched(prepared, (task,), options, pooled=False, neighbours=near)
 
 
 def own_parameters(fit: KernelFit, task: int, options: Options) -> list[KernelFit]:
@@ -128,7 +127,7 @@ def on_other_data(fit: KernelFit, prepared: Prepared, options: Options) -> Kerne
 def joint(prepared: Prepared, members: tuple[int, ...], own: dict[int, KernelFit], options: Options) -> list[KernelFit]:
     """Vector-valued control variates of several tasks; `own` holds their best independent fits, as starts."""
     if prepared.tasks.share_points:
-        return _searched(prepared, members, options, None, pooled=True)
+        return _searched(prepared, members, options, pooled=True)
     covariance = start_covariance(prepared, members)
     separable = _separable(prepared, members, own, covariance, options)
     best = best_of(separable)
@@ -192,7 +191,7 @@ def _separable(
 
     known = len(own) == len(members) and all(map(_knows_its_shape, own.values()))
     near = [_on_all(own, covariance, options)] if known else []
-    found = _searched(prepared, members, options, start, False, near)
+    found = _searched(prepared, members, options, False, near, start)
     return found if known else [*found, *_along_slopes(best_of(found), covariance, options)]
 
 
@@ -243,10 +242,11 @@ def _searched(
     prepared: Prepared,
     members: tuple[int, ...],
     options: Options,
-    start,
     pooled: bool,
     neighbours: Sequence[Found] = (),
+    start: Start | None = None,
 ) -> list[KernelFit]:
+    """What a search finds from such starts, or from a scalar kernel's."""
     weights = None if options.own_kernel else prepared.led(members)
     led = {} if weights is None else {LEADING: weights}
     coordinates = {s: prepared.coordinates(members, s) for s in [*prepared.systems(members), *led]}
