@@ -92,3 +92,14 @@ def test_the_variate_of_a_turned_fit_has_the_estimated_mean():
     # Of 40,000 new points 99.99 % of averages lie within four of their errors.
     assert abs(rest.mean() - estimate.mean[0]) < 4 * rest.std() / 200 + 4 * estimate.std_error[0]
     assert rest.std() < 0.05 * np.exp(many @ np.array([0.5, -0.5, 0.3])).std()
+
+
+def test_tasks_on_points_of_their_own_have_directions_together():
+    def wave(rng, height):
+        x = rng.normal(size=(30, 8))
+        return vvcv.Task(x, -x, height * np.sin(2 * x @ np.full(8, 8**-0.5)))
+
+    rng = np.random.default_rng(2)
+    estimate = vvcv.estimate(vvcv.Tasks([wave(rng, 1 + 0.2 * k) for k in range(5)]))
+    assert (np.abs(estimate.mean) < 4 * estimate.std_error).all()
+    assert (estimate.gain > 2).all()

@@ -204,7 +204,7 @@ def _along_slopes(best: KernelFit, covariance: np.ndarray, options: Options) -> 
     prepared, members, family = best.prepared, best.members, options.families[0]
     coordinates = {s: prepared.coordinates(members, s) for s in prepared.systems(members)}
     designs = {s: tuning_design(prepared, members, c, 0, False) for s, c in coordinates.items()}
-    if best.found.level == 0 or designs[best.found.system].size > COARSE_ROWS:
+    if best.found.level == 0 or designs["scaled"].size > COARSE_ROWS:  # as many rows as in every system
         return []
     attempts = []
     for system, design in designs.items():
