@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vvcv.data import Prepared, Task, Tasks
-from vvcv.data.tails import AxisTails, StudentTail, tail_of, with_tail_drawn_in
+from vvcv.data.seen import seen_as
+from vvcv.data.tails import AxisTails, StudentTail, tail_of
 from vvcv.runtime.precision import float64
 
 
@@ -99,7 +100,7 @@ def test_rows_keep_their_order_their_chains_and_their_duplicates():
     )
     prepared = Prepared.of(tasks)
     tail = tail_of(prepared)
-    drawn = with_tail_drawn_in(prepared, tail)
+    drawn = seen_as(prepared, tail.drawn_in)
     assert drawn.tasks.share_points and drawn.tasks[0].chains == shape and drawn.tasks.names == tasks.names
     again = Prepared.of(drawn.tasks)
     assert all(len(a.values) == len(b.values) == 60 for a, b in zip(drawn.distinct, again.distinct, strict=True))

@@ -103,5 +103,5 @@ def test_variates_travel_between_processes():
     prepared = Prepared.of(vvcv.Tasks.shared(x, s, np.tanh(x[:, :1])))
     view = views_of(prepared, Options(("squared-exponential",)), tail_of(prepared))[-1]
     variate = view.variate(next(iter(view.fits.of("cf").values()))[0], 0)
-    assert view.tail is not None
+    assert view.seen is not None
     np.testing.assert_array_equal(ForkingPickler.loads(ForkingPickler.dumps(variate))(x, s), variate(x, s))

@@ -2,7 +2,8 @@
 
 from .duplicates import Distinct, merge_duplicates, point_numbers
 from .groups import in_separate_groups
-from .prepare import Prepared, rounded
+from .prepare import Prepared
+from .rounding import rounded
 from .standardize import LEADING, AnySystem, Coordinates, CoordinateSystem, can_whiten
 from .task import Task, Tasks, as_tasks
 from .validation import finite_array, is_number, one_of, probability_between, require, whole_number

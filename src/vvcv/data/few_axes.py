@@ -35,9 +35,15 @@ ROWS_FOR_EACH, MOST_ROWS = 4, 1024
 FEW = 3
 
 #: What a smooth fit may leave of numbers, each left out, that are a function of the points: the median of its squares,
-#: in units of theirs. (Of scores of products of normal, logistic and log-gamma variables, up to a third of all axes, 80
-#: to 300 points, .0002 to .022; of rotated products and funnels .026 to .7.)
-FOLLOWED = 0.02
+#: in units of theirs, of which constants have none. (Of scores of products of normal, logistic and log-gamma variables
+#: along one or two axes, 20 to 150 points, .02 in 95 of 100 samples, of 30 points on .006; of rotated products and
+#: funnels .03 or more in as many. Ranks instead leave .01 to .2 of products of 20 and 30 points.)
+FOLLOWED, NO_SPREAD = 0.02, 1e-12
+
+#: The same of values, which may be noisy: what is left over, values left out tell soon enough. (Of smooth functions of
+#: two of 10 and 20 axes with noise of a tenth of their spread, two and five tasks on points of their own, errors are .6
+#: to 1 times those with all axes, six samples each; at .02 none of them is looked at.)
+WORTH_A_LOOK = 0.5
 
 #: Noise of that fit, with which it can be solved, and its squared length in units of the median of squared distances:
 #: at 1 it leaves more of |x|, and as much of the scores of funnels.
@@ -53,7 +59,7 @@ def few_axes(points: Float[np.ndarray, "n d"], values: Float[np.ndarray, " n"]) 
     """
     counts = axis_counts(points, values)
     few = np.flatnonzero(counts > COUNTS)
-    if FEW * few.size > counts.size or unexplained(points[:, few], values[:, None]) > FOLLOWED:
+    if FEW * few.size > counts.size or unexplained(points[:, few], values[:, None]) > WORTH_A_LOOK:
         return None
     return few[np.argsort(-counts[few], kind="stable")]
 
@@ -81,23 +87,22 @@ def axis_counts(points: Float[np.ndarray, "n d"], values: Float[np.ndarray, " n"
 
 
 def unexplained(points: Float[np.ndarray, "n k"], numbers: Float[np.ndarray, "n m"]) -> float:
-    """How much of the ranks of numbers is no smooth function of the points: of the column with most.
+    """How much of numbers of the order of one is no smooth function of the points: of the column with most.
 
     >>> x = np.random.default_rng(0).normal(size=(80, 2))
     >>> unexplained(x[:, :1], -x[:, :1]) < FOLLOWED < unexplained(x[:, :1], -x[:, :1] * np.exp(x[:, 1:] / 4))
     True
     """
     rows = some_rows(len(points))
-    points = points[rows]
-    ranks = np.column_stack([normal_scores(column) for column in numbers[rows].T])
+    points, numbers = points[rows], numbers[rows] - numbers[rows].mean(axis=0)
     lines = np.column_stack([np.ones(len(points)), points])
     with one_thread():
-        rest = ranks - lines @ np.linalg.lstsq(lines, ranks, rcond=None)[0]
+        rest = numbers - lines @ np.linalg.lstsq(lines, numbers, rcond=None)[0]
         apart = distances(points, points)
         gram = np.exp(-apart / max(LENGTH * float(np.median(apart)), 1e-300)) + NOISE * np.eye(len(points))
         inverse = cho_solve(cho_factor(gram, lower=True), np.eye(len(points)))
         left_out = inverse @ rest / np.diag(inverse)[:, None]
-    spread = np.maximum(np.median(ranks**2, axis=0), 1e-300)
+    spread = np.maximum(np.median(numbers**2, axis=0), NO_SPREAD)
     return float(np.max(np.median(left_out**2, axis=0) / spread))
 
 

@@ -17,23 +17,9 @@ from .chains import blocks, effective_size
 from .directions import OFF_THE_AXES, Directions, few_directions, gradient_moment, off_diagonal
 from .duplicates import Distinct, merge_duplicates
 from .few_axes import FOLLOWED, explained, few_axes, unexplained
+from .rounding import rounded
 from .standardize import LEADING, AnySystem, Coordinates, Order, can_whiten, covariance_from_scores
 from .task import Tasks
-
-#: Standard coordinates are rounded to multiples of this: no simple fraction, or decimal or binary numbers that are nice
-#: to begin with would lie half way between two of them, and the last bit would decide.
-QUANTUM = 1e-7 * np.pi / 3
-
-
-def rounded(array: Float[np.ndarray, "..."]) -> Float[np.ndarray, "..."]:
-    """Numbers of the order of one with their last digits gone.
-
-    >>> x = np.array([0.1, 0.2])
-    >>> bool((rounded(x) == rounded(x * (1 + 1e-15))).all()), bool(np.abs(rounded(x) - x).max() < 1e-7)
-    (True, True)
-    """
-    return np.round(np.asarray(array) / QUANTUM) * QUANTUM
-
 
 #: Correlation time of values from which on chains are thinned by blocks: a draw's neighbours in its chain then predict
 #: it better than others do, and independent draws hardly ever seem to have so much.
@@ -188,17 +174,25 @@ class Prepared:
         (80, 1)
         """
         if task not in self._few:
-            self._few[task] = self._along_few_axes(task) if self.tasks.dimension > 1 else None
+            axes = self.few_axes(task)
+            self._few[task] = None if axes is None else self.seen_along((task,), axes)
         return self._few[task]
 
-    def _along_few_axes(self, task: int) -> Coordinates | None:
-        rows, scaled = self.distinct[task], self.coordinates((task,), "scaled")
-        few = few_axes(rounded(scaled.points(rows.points)), rounded(self.standard_values(task)))
-        if few is None:
+    def few_axes(self, task: int) -> Int[np.ndarray, " k"] | None:
+        """The user's axes that a task's values hang on; None where they are many."""
+        if self.tasks.dimension == 1:
             return None
-        for system in (system for system in self.systems((task,)) if system != "whitened"):
-            seen = self.coordinates((task,), system).on_axes(few if self.axes is None else self.axes[few])
-            if unexplained(rounded(seen.points(rows.points)), rounded(seen.scores(rows.scores))) <= FOLLOWED:
+        points = self.coordinates((task,), "scaled").points(self.distinct[task].points)
+        few = few_axes(rounded(points), rounded(self.standard_values(task)))
+        return few if few is None or self.axes is None else self.axes[few]
+
+    def seen_along(self, members: tuple[int, ...], axes: Int[np.ndarray, " k"]) -> Coordinates | None:
+        """What some axes span, in coordinates in which the scores along them are functions of the points along them."""
+        rows = [self.distinct[t] for t in self._sources(members)]
+        for system in (system for system in self.systems(members) if system != "whitened"):
+            seen = self.coordinates(members, system).on_axes(axes)
+            left = (unexplained(rounded(seen.points(r.points)), rounded(seen.scores(r.scores))) for r in rows)
+            if all(part <= FOLLOWED for part in left):
                 return seen
         return None
 

@@ -16,16 +16,14 @@ as long as the scores are those of the density in them; a few far points no long
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from statistics import NormalDist
 
 import numpy as np
 from jaxtyping import Float, Int
 
-from .duplicates import Distinct
 from .prepare import Prepared
 from .standardize import SMALLEST_PRECISION, Order
-from .task import Task, Tasks
 
 #: Degrees of freedom from which on a tail is light: with fewer, a square has no fourth moment, and averages of
 #: unbounded integrands need many more draws than the error bar says. (Logistic variables seem to have 7.5 to 8.)
@@ -170,30 +168,6 @@ def tail_of(prepared: Prepared) -> Tail | None:
     if tail is not None and tail.heavy:
         return tail
     return AxisTails.of(points, scores) if points.shape[1] > 1 else None
-
-
-def with_tail_drawn_in(prepared: Prepared, tail: Tail) -> Prepared:
-    """The same rows, in the same order, in coordinates in which the tail is light."""
-    shared = prepared.tasks.share_points
-    first = _mapped(prepared.distinct[0], tail) if shared else None
-    rows = [
-        _mapped(r, tail) if first is None else r._replace(points=first[0], scores=first[1]) for r in prepared.distinct
-    ]
-    tasks = [_carried(task, name, r) for task, name, r in zip(prepared.tasks, prepared.tasks.names, rows, strict=True)]
-    return replace(prepared, tasks=Tasks(tasks), distinct=tuple(rows))
-
-
-def _mapped(rows: Distinct, tail: Tail) -> Distinct:
-    points, scores = tail.drawn_in(rows.points, rows.scores)
-    return rows._replace(points=points, scores=scores)
-
-
-def _carried(task: Task, name: str, rows: Distinct) -> Task:
-    points, scores, values = (
-        a.reshape(*(task.chains or (task.size,)), *a.shape[1:])
-        for a in (rows.points[rows.row], rows.scores[rows.row], task.values)
-    )
-    return Task(points, scores, values, name=name)
 
 
 def _sure(of_many: int) -> float:

@@ -35,7 +35,7 @@ from ..tuning.attempts import those_that_work
 from .diagnosis import Diagnosis
 from .refusals import no_factor, too_few_points, too_many_rows
 from .streamed import Streamed
-from .views import views_of
+from .views import View, views_of, worth_fitting
 from .weights import (
     ROUNDING,
     Answer,
@@ -81,6 +81,10 @@ class Ladder:
         self._joined = False
         self._streamed = Streamed(prepared.tasks, options)
 
+    @cached_property
+    def _seen(self) -> list[View]:
+        return worth_fitting(self.views)
+
     def diagnosis(self) -> Diagnosis:
         """What is found in the data before any fit."""
         return Diagnosis.of(self.tasks)
@@ -94,7 +98,7 @@ class Ladder:
         if method == "inducing":
             return self._streamed.candidates(method)
         with limited(time_left() - self._seconds_to_solve(method)):
-            offered = [view.fits.of(method) for view in self.views]
+            offered = [view.fits.of(method) for view in self._seen]
         fits = [[fit for each in offered for fit in each.get(t, [])] for t in range(len(self.tasks))]
         return [self._solved(method, serving, t) for t, serving in enumerate(fits)]
 
@@ -110,7 +114,7 @@ class Ladder:
                 if method == "mc" or time_for(self._seconds_to_solve(method)):
                     announce(RUNGS[method])
                     if method in ("secf", "vv") and time_left() == np.inf:
-                        for view in self.views:
+                        for view in self._seen:
                             view.fits.work_ahead(methods)
                     calls: list[Callable[[], Any]] = [partial(self._finish, method), *self._beside(method, methods)]
                     for outcome in side_by_side(calls):
@@ -125,7 +129,7 @@ class Ladder:
         """Beside polynomials, the search for the first kernels, if it is worth a thread and nothing is pressing."""
         kernels = methods[methods.index("zv") + 1]
         searched = method == "zv" and self.fits.eligible and worth_a_thread(self.fits.rows("cf", self.fits.eligible[0]))
-        return [partial(view.fits.of, kernels) for view in self.views] if searched and time_left() == np.inf else []
+        return [partial(view.fits.of, kernels) for view in self._seen] if searched and time_left() == np.inf else []
 
     def so_far(self) -> list[list[Answer]]:
         """The candidates of those rungs that are finished."""
@@ -196,7 +200,7 @@ class Ladder:
     def task_correlation(self, method: str) -> Float[np.ndarray, "T T"]:
         """How alike the vector-valued fit takes the tasks to be; the identity for methods that have none."""
         result = np.eye(len(self.prepared.tasks))
-        fits = self.fits.joint if method.startswith("vv") or (method == "auto" and self._joined) else []
+        fits = self._seen[0].fits.joint if method.startswith("vv") or (method == "auto" and self._joined) else []
         if fits and len(fits[0].members) > 1:
             fit = best_of(fits)
             result[np.ix_(fit.members, fit.members)] = fit.task_correlation

@@ -1,10 +1,13 @@
-"""The coordinates in which kernels see the data: as they are, with a heavy tail drawn in, or both where each may suit.
+"""The coordinates in which kernels see the data: as they are, with a heavy tail drawn in, along few axes.
 
-What follows a tail far out may follow it better where it is drawn in, or not; what is fitted both ways is weighed.
+What follows a tail far out may follow it better where it is drawn in, or not; what is fitted both ways is weighed. So
+is what is seen along few axes by several tasks on points of their own. (Those of tasks on the same points, and of one
+alone, are few for each: `KernelFits` sees to them.)
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
@@ -16,19 +19,21 @@ from ..candidates.kernel import Options
 from ..candidates.one_function import OneFunctionFit
 from ..candidates.rungs import KernelFits
 from ..data import Prepared
-from ..data.tails import LIGHT, Tail, with_tail_drawn_in
+from ..data.seen import OnFewAxes, Seen, seen_as
+from ..data.tails import LIGHT, Tail
 from .describe import describe
 from .weights import Variate
 
-#: What is said of fits in coordinates in which a tail is drawn in.
-DRAWN_IN = "tails drawn in"
+#: What is said of fits in coordinates in which a tail is drawn in, and of those that see few axes.
+DRAWN_IN, ON_FEW_AXES = ", tails drawn in", ", few of all axes"
 
 
 class View(NamedTuple):
-    """Kernel fits in some coordinates; `tail` is what was drawn in for them."""
+    """Kernel fits in some coordinates; `seen` leads there."""
 
     fits: KernelFits
-    tail: Tail | None = None
+    seen: Seen | None = None
+    words: str = ""
 
     def has(self, fit: KernelFit | OneFunctionFit) -> bool:
         """Whether a fit is one of these."""
@@ -36,23 +41,42 @@ class View(NamedTuple):
 
     def describe(self, fit: KernelFit | OneFunctionFit) -> str:
         """The fit in words."""
-        return describe(fit) if self.tail is None else f"{describe(fit)}, {DRAWN_IN}"
+        return describe(fit) + self.words
 
     def variate(self, fit: KernelFit | OneFunctionFit, member: int) -> Variate:
         """What a fit says of one of its tasks, as a function of points and scores in the user's coordinates."""
-        return partial(_variate, fit, self.tail, member)  # no closure: processes send results to each other
+        return partial(_variate, fit, self.seen, member)  # no closure: processes send results to each other
 
 
 def views_of(prepared: Prepared, options: Options, tail: Tail | None = None) -> list[View]:
-    """The data as they are, unless their tail is surely heavy; and with the tail drawn in, where there is one."""
-    as_they_are = [View(KernelFits(prepared, options))] if tail is None or tail.at_most >= LIGHT else []
-    if tail is None:
-        return as_they_are
-    return [*as_they_are, View(KernelFits(with_tail_drawn_in(prepared, tail), options), tail)]
+    """The data as they are, unless their tail is surely heavy, and along few axes; and with a tail drawn in."""
+    views = []
+    if tail is None or tail.at_most >= LIGHT:
+        fits = KernelFits(prepared, options)
+        views = [View(fits), *_on_few_axes(fits)]
+    if tail is not None:
+        views.append(View(KernelFits(seen_as(prepared, tail.drawn_in), options), tail.drawn_in, DRAWN_IN))
+    return views
+
+
+def worth_fitting(views: list[View]) -> list[View]:
+    """All, or those along few axes if they leave hardly anything of any task."""
+    tasks = views[0].fits.eligible
+    enough = [v for v in views if v.words == ON_FEW_AXES and v.fits.leaves_hardly_anything(tasks)]
+    return enough or views
+
+
+def _on_few_axes(fits: KernelFits) -> list[View]:
+    """Several tasks on points of their own along the few axes that their values hang on, if they do."""
+    prepared, options = fits.prepared, fits.options
+    few = OnFewAxes.of(prepared, fits.eligible) if prepared.apart and not options.own_kernel else None
+    if few is None:
+        return []
+    seen = seen_as(replace(prepared, axes=None), few.seen).with_axes_sorted()
+    return [View(KernelFits(seen, options, few.tasks), few.seen, ON_FEW_AXES)]
 
 
 def _variate(
-    fit: KernelFit | OneFunctionFit, tail: Tail | None, member: int, points: np.ndarray, scores: np.ndarray
+    fit: KernelFit | OneFunctionFit, seen: Seen | None, member: int, points: np.ndarray, scores: np.ndarray
 ) -> Float[np.ndarray, " k"]:
-    seen = (points, scores) if tail is None else tail.drawn_in(points, scores)
-    return fit.variate(*seen, member)
+    return fit.variate(*((points, scores) if seen is None else seen(points, scores)), member)

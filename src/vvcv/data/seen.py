@@ -1,0 +1,90 @@
+"""The same data as kernels may see them: with a tail drawn in, or along the few axes that tasks' values hang on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+
+from .duplicates import Distinct
+from .few_axes import FEW, WORTH_A_LOOK, unexplained
+from .prepare import Prepared
+from .rounding import rounded
+from .standardize import Coordinates
+from .task import Task, Tasks
+
+Rows = Float[np.ndarray, "n d"]
+
+#: Part of the points of the largest task from which on another tells its axes: of six points in twelve dimensions
+#: exp(x) seems to hang on four axes.
+SPEAKS = 0.5
+
+#: From points and scores in the user's coordinates to those that kernels see.
+Seen = Callable[[Rows, Rows], tuple[Rows, Rows]]
+
+
+def seen_as(prepared: Prepared, seen: Seen) -> Prepared:
+    """The same rows, in the same order, in other coordinates."""
+    first = _mapped(prepared.distinct[0], seen) if prepared.tasks.share_points else None
+    rows = [
+        _mapped(r, seen) if first is None else r._replace(points=first.points, scores=first.scores)
+        for r in prepared.distinct
+    ]
+    tasks = [_carried(task, name, r) for task, name, r in zip(prepared.tasks, prepared.tasks.names, rows, strict=True)]
+    return replace(prepared, tasks=Tasks(tasks), distinct=tuple(rows))
+
+
+class OnFewAxes(NamedTuple):
+    """What few axes span, and the tasks whose values are functions of that."""
+
+    coordinates: Coordinates
+    tasks: tuple[int, ...]
+
+    @classmethod
+    def of(cls, prepared: Prepared, tasks: Sequence[int]) -> OnFewAxes | None:
+        """The axes that any of some tasks on points of their own hangs on; None where together they are many.
+
+        Tasks of far fewer points than others tell no axes, and are among those whose values go with these.
+
+        >>> rng = np.random.default_rng(0)
+        >>> tasks = Tasks([Task(x, -x, np.exp(x[:, r])) for r in (3, 7) for x in rng.normal(size=(1, 80, 10))])
+        >>> OnFewAxes.of(Prepared.of(tasks), (0, 1)).coordinates.points(tasks[0].points).shape
+        (80, 2)
+        """
+        sizes = {t: len(prepared.distinct[t].values) for t in tasks}
+        most = max(sizes.values(), default=0)
+        each = {t: prepared.few_axes(t) for t, size in sizes.items() if size >= SPEAKS * most}
+        known = {t: few for t, few in each.items() if few is not None}
+        if not known:
+            return None
+        axes = np.array(list(dict.fromkeys(int(r) for few in known.values() for r in few)))
+        if FEW * axes.size > prepared.tasks.dimension:
+            return None
+        members = tuple(t for t in tasks if t in known or _hangs_on(prepared, t, axes))
+        coordinates = prepared.seen_along(members, axes)
+        return None if coordinates is None else cls(coordinates, members)
+
+    def seen(self, points: Rows, scores: Rows) -> tuple[Rows, Rows]:
+        """Points and scores along these axes."""
+        return self.coordinates.points(points), self.coordinates.scores(scores)
+
+
+def _hangs_on(prepared: Prepared, task: int, axes: np.ndarray) -> bool:
+    along = prepared.coordinates((task,), "scaled").on_axes(axes).points(prepared.distinct[task].points)
+    return unexplained(rounded(along), rounded(prepared.standard_values(task))[:, None]) <= WORTH_A_LOOK
+
+
+def _mapped(rows: Distinct, seen: Seen) -> Distinct:
+    points, scores = seen(rows.points, rows.scores)
+    return rows._replace(points=points, scores=scores)
+
+
+def _carried(task: Task, name: str, rows: Distinct) -> Task:
+    points, scores, values = (
+        a.reshape(*(task.chains or (task.size,)), *a.shape[1:])
+        for a in (rows.points[rows.row], rows.scores[rows.row], task.values)
+    )
+    return Task(points, scores, values, name=name)
