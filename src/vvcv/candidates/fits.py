@@ -81,7 +81,7 @@ class KernelFit:
             if known is None:
                 design = design.rounded()
                 system = solve(found.model, design)
-        return Solution(coefficients, weights, known or Judgement.of(found.model, system, design, found.tuned.free))
+        return Solution(coefficients, weights, known or Judgement.of(found.model, system, design, found.chosen))
 
     @property
     def mean(self) -> Float[np.ndarray, " m"]:

@@ -211,7 +211,7 @@ def _along_slopes(best: KernelFit, covariance: np.ndarray, options: Options) -> 
         scale = np.sqrt(design.side.points.shape[1])
         alike = separable_model(family, design, scale, covariance, order=options.order)
         start = with_axes(alike, design, axis_weights(prepared, members, coordinates[system], covariance))
-        frame = replace(best.found, system=system)
+        frame = replace(best.found, system=system, turned=0)
         attempts.append(partial(refit, frame, design, start, options.criterion, family=family))
     found = race(attempts, RACE, designs, options.criterion, required=False, rivals=[best.found])
     return [KernelFit(prepared, members, coordinates[f.system], f, 0, False) for f in found]

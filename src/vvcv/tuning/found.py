@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from ..data import AnySystem
 from ..kernels import Kernel
 from ..linear_system.mean_errors import Judgement
@@ -17,7 +19,8 @@ class Found:
 
     `credit` is what a model may lag behind by in the merit of each task and still be preferred, for reasons that
     values left out cannot tell. `judgement` is what the merit was told from, and of which model; `merit_at_first` is
-    the merit before the model was tuned on more rows.
+    the merit before the model was tuned on more rows; `turned` is how many numbers turn its axes to directions that
+    values have led.
     """
 
     tuned: Tuned
@@ -28,6 +31,17 @@ class Found:
     credit: float = 0.0
     judgement: tuple[Model, Judgement] | None = None
     merit_at_first: float | None = None
+    turned: int = 0
+
+    @property
+    def chosen(self) -> int:
+        """How many numbers were chosen on the values."""
+        return self.tuned.free + self.turned
+
+    @property
+    def left_out(self) -> float:
+        """What is left of values, each left out, of the task that most is left of, in units of their spread."""
+        return np.inf if self.judgement is None else float(np.max(self.judgement[1].errors.left_out))
 
     @property
     def merit_of_search(self) -> float:

@@ -49,7 +49,7 @@ def refit(
 def judged(found: Found, design: Design) -> Found:
     """The same with its merit: the sum over tasks of those of the answers, so that relative gains count alike."""
     try:
-        judgement = Judgement.of(found.model, solve(found.model, design), design, found.tuned.free)
+        judgement = Judgement.of(found.model, solve(found.model, design), design, found.chosen)
     except LinAlgError:
         return replace(found, merit=np.inf, merit_at_first=None)
     total = float(np.sum(judgement.errors.merit))
