@@ -102,3 +102,11 @@ def test_scaled_axes_are_the_users_own_in_any_order():
     coordinates = Coordinates.fit(x, "scaled", order=np.array([3, 1, 0, 4, 2])).on_axes(np.array([1, 3]))
     np.testing.assert_allclose(coordinates.points(x), (x - x.mean(axis=0))[:, [1, 3]] / x.std(axis=0)[[1, 3]])
     np.testing.assert_allclose(coordinates.scores(x), x[:, [1, 3]] * x.std(axis=0)[[1, 3]])
+
+
+def test_axes_that_count_for_little_count_where_little_is_left():
+    x = np.random.default_rng(12).normal(size=(100, 9))
+    alone, beside = np.exp(x[:, 0] / 2), 0.01 * x[:, 1:].sum(axis=1)
+    noise = 0.03 * np.random.default_rng(13).normal(size=100)
+    assert few_axes(x, alone).tolist() == few_axes(x, alone + noise).tolist() == [0]
+    assert few_axes(x, alone + beside) is None

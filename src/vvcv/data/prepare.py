@@ -16,7 +16,7 @@ from ..runtime.once import cached_property
 from .chains import blocks, effective_size
 from .directions import OFF_THE_AXES, Directions, few_directions, gradient_moment, off_diagonal
 from .duplicates import Distinct, merge_duplicates
-from .few_axes import FOLLOWED, explained, few_axes, unexplained
+from .few_axes import FEW, FOLLOWED, explained, few_axes, unexplained
 from .rounding import rounded
 from .standardize import LEADING, AnySystem, Coordinates, Order, can_whiten, covariance_from_scores
 from .task import Tasks
@@ -180,7 +180,7 @@ class Prepared:
 
     def few_axes(self, task: int) -> Int[np.ndarray, " k"] | None:
         """The user's axes that a task's values hang on; None where they are many."""
-        if self.tasks.dimension == 1:
+        if self.tasks.dimension < FEW:
             return None
         points = self.coordinates((task,), "scaled").points(self.distinct[task].points)
         few = few_axes(rounded(points), rounded(self.standard_values(task)))
