@@ -6,7 +6,7 @@ import vvcv
 from vvcv.candidates.kernel import Options
 from vvcv.candidates.rungs import KernelFits
 from vvcv.data import LEADING
-from vvcv.tuning import search
+from vvcv.tuning import chance
 
 SEEDS = range(6)
 
@@ -31,7 +31,7 @@ def errors_and_bars():
 
 def test_what_is_chosen_by_chance_is_not_believed(monkeypatch):
     errors, bars, plain = errors_and_bars()
-    monkeypatch.setattr(search, "CLEARLY_FOLLOWED", np.inf)
+    monkeypatch.setattr(chance, "CLEARLY_FOLLOWED", np.inf)
     before, sure, _ = errors_and_bars()
     assert np.sqrt(np.mean((errors / bars) ** 2)) < 0.5 * np.sqrt(np.mean((before / sure) ** 2))
     assert np.sqrt(np.mean(errors**2)) < 0.7 * np.sqrt(np.mean(before**2))

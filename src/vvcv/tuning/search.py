@@ -17,14 +17,13 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float
 
-from ..data.directions import LEAST_WEIGHT
 from ..kernels import Kernel
 from ..linear_system.design import Design
 from ..linear_system.model import Criterion, Model
 from ..runtime.threads import cores, one_thread, whenever_idle, worth_a_thread
 from .attempts import those_that_work
+from .chance import Led, surer, with_turns
 from .descent import Memory
 from .followed import worth_following
 from .found import Found
@@ -55,17 +54,8 @@ RACE, FAMILY_RACE, PARTS_RACE, ROWS_RACE = (40, 40), (15, 20), (20, 30), (14, 7)
 #: Lag in the merit of each task with which a model is dropped: it would have 3 % of the best one's weight, exp(-3.5).
 FAR_BEHIND = 0.7
 
-#: Part of their spread that is left of values, each left out, up to which a weight and a lengthscale for each axis are
-#: believed; and what they pay otherwise beside all axes alike, in the merit, for as many parameters as values. (Of 70
-#: functions of one, two and many directions, 30 to 200 points in 5 to 30 dimensions, five samples each, errors are .87,
-#: interval scores .88 times those without, and intervals hold 92 instead of 82 %. Of 365 other problems, which are
-#: followed, noisy, or several tasks, two or three samples each, errors are 1.001 and scores 1.000 times as large.)
-CLEARLY_FOLLOWED, PRICE = 0.25, 1.5
-
 _merit = attrgetter("merit")
 Start = Callable[[str | Kernel, Design, float, float], Model]
-#: How much the axes count of systems that values have led.
-Led = Mapping[Any, Float[np.ndarray, " d"]]
 #: First looks at some designs, not yet taken.
 Looks = Callable[[Mapping[Any, Design]], Iterator[Callable[[], "Found"]]]
 
@@ -91,7 +81,7 @@ def search(
         looks = partial(_looks, start=start, family=families[0], criterion=criterion)
         nearby = _from_neighbours(coarse, neighbours, looks, criterion)
         alone, with_polynomials = nearby or _on_coarse_rows(coarse, looks, families, criterion, led)
-        alone, with_polynomials = ([_turned(f, coarse, led) for f in each] for each in (alone, with_polynomials))
+        alone, with_polynomials = ([with_turns(f, coarse, led) for f in each] for each in (alone, with_polynomials))
         best = min(alone, key=_merit)
         if designs[best.system].size == coarse[best.system].size:
             return [*alone, *with_polynomials]
@@ -161,41 +151,10 @@ def _on_coarse_rows(
         alone, beside_first = rougher(first), None
     best = min(alone, key=_merit)
     beside_best = beside_first if best is first and beside_first is not None else parts(best)
-    alike = _surer(min([*alone, *beside_best], key=_merit), without_parts[0], coarse, criterion, led)
+    alike = surer(min([*alone, *beside_best], key=_merit), without_parts[0], coarse, criterion, led)
     if alike is not None:
         return _not_far_behind(rougher(alike), coarse), parts(alike)
     return _not_far_behind(alone, coarse), beside_best
-
-
-def _surer(best: Found, look: Found, coarse: Mapping[Any, Design], criterion: Criterion, led: Led) -> Found | None:
-    """A look with all axes alike, its few parameters tuned, where that is surer than the best; or none.
-
-    Where values are hardly followed, what is chosen for each axis is chosen by chance, and values left out do not tell.
-    """
-    hidden = _parameters_per_value(best, coarse, led)
-    if best.level == 0 or best.left_out * np.exp(hidden) <= CLEARLY_FOLLOWED or stop_requested():
-        return None
-    attempt = partial(refit, look, coarse[look.system], look.model, criterion, RACE[0])
-    for alike in those_that_work([attempt], required=False):
-        if alike.merit + PRICE * _parameters_per_value(alike, coarse, led) < best.merit + PRICE * hidden:
-            return alike
-    return None
-
-
-def _parameters_per_value(found: Found, designs: Mapping[Any, Design], led: Led) -> float:
-    return (found.tuned.free + _turns(found, led)) / designs[found.system].values.size
-
-
-def _turned(found: Found, designs: Mapping[Any, Design], led: Led) -> Found:
-    """The same, judged as one whose directions were chosen on the values."""
-    turns = _turns(found, led)
-    return judged(replace(found, turned=turns), designs[found.system]) if turns else found
-
-
-def _turns(found: Found, led: Led) -> int:
-    """How many numbers turn the axes of a system that values have led: so many for each direction, by its weight."""
-    weights = led.get(found.system)
-    return 0 if weights is None else round(float(np.sum(weights[weights > LEAST_WEIGHT])) * (weights.size - 1))
 
 
 def _rougher(
