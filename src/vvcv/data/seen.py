@@ -22,6 +22,10 @@ Rows = Float[np.ndarray, "n d"]
 #: exp(x) seems to hang on four axes.
 SPEAKS = 0.5
 
+#: Points for each axis from which on a task tells which count: ten of the borehole's eight inputs tell of the first
+#: alone, and a kernel that sees only that leaves thousands of times what one for all does.
+POINTS_FOR_EACH = 2
+
 #: From points and scores in the user's coordinates to those that kernels see.
 Seen = Callable[[Rows, Rows], tuple[Rows, Rows]]
 
@@ -55,8 +59,8 @@ class OnFewAxes(NamedTuple):
         (80, 2)
         """
         sizes = {t: len(prepared.distinct[t].values) for t in tasks}
-        most = max(sizes.values(), default=0)
-        each = {t: prepared.few_axes(t) for t, size in sizes.items() if size >= SPEAKS * most}
+        fewest = max(SPEAKS * max(sizes.values(), default=0), POINTS_FOR_EACH * prepared.tasks.dimension)
+        each = {t: prepared.few_axes(t) for t, size in sizes.items() if size >= fewest}
         known = {t: few for t, few in each.items() if few is not None}
         if not known:
             return None
