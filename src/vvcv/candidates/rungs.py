@@ -132,16 +132,11 @@ class KernelFits:
 
     def _followed_on_few_axes(self, task: int) -> bool:
         """Whether hardly anything of the only task's values is left on few axes: then nothing else is looked for."""
-        left = self._left_of(task, self._on_few_axes.get(task, []))
-        return len(self.eligible) == 1 and left <= HARDLY_ANYTHING
+        return len(self.eligible) == 1 and _left_of(self._on_few_axes.get(task, [])) <= HARDLY_ANYTHING
 
     def leaves_hardly_anything(self, tasks: Sequence[int]) -> bool:
         """Whether each of some tasks is followed so well by itself that nothing else needs to be looked for."""
-        return all(self._left_of(task, self.scalar.get(task, [])) <= HARDLY_ANYTHING for task in tasks)
-
-    def _left_of(self, task: int, fits: Sequence[KernelFit]) -> float:
-        """The least part of its spread that fits of one task leave of its values, each left out."""
-        return min((fit.left_out_error[0] for fit in fits), default=np.inf) / float(self.prepared.scale[task])
+        return all(_left_of(self.scalar.get(task, [])) <= HARDLY_ANYTHING for task in tasks)
 
     def _alone(self, tasks: Sequence[int], fits: Callable[..., list[KernelFit]] = independent) -> Fits:
         """Kernels of each of some tasks by itself; the others start from what was found for that of most points."""
@@ -149,7 +144,7 @@ class KernelFits:
             return {}
         first = max(tasks, key=lambda t: len(self.prepared.distinct[t].values))
         found = self._of_each({first: partial(fits, self.prepared, first, self.options)})
-        near = found[first] if self._left_of(first, found[first]) <= HARDLY_FOLLOWED else []
+        near = found[first] if _left_of(found[first]) <= HARDLY_FOLLOWED else []
         like_it = partial(fits, self.prepared, options=self.options, neighbours=near)
         others = self._of_each({t: partial(like_it, t) for t in tasks if t != first})
         return {t: (found | others)[t] for t in tasks}
@@ -284,6 +279,11 @@ class KernelFits:
         best = fits[0]
         dimension = best.design.side.points.shape[1]
         return semi_exact(fits, semi_exact_degrees(self.prepared, best.members, dimension, best.pooled), self.options)
+
+
+def _left_of(fits: Sequence[KernelFit]) -> float:
+    """The least part of their spread that is left of values, each left out, on the rows that were searched on."""
+    return min((fit.found.left_out for fit in fits), default=np.inf)
 
 
 def _kernels_alone(fits: list[KernelFit]) -> list[KernelFit]:
