@@ -11,7 +11,7 @@ with few points for each dimension, (20, 80), (30, 100), (30, 200):
     noise    N(0, 1), which nothing does
 
 Bars: coverage 85 % or more, RMSE at most 1.05 times the plain average's.
-Tuned on seeds from 20000 to 20099, 20720 to 20799 and 21100 to 21209, reported from 70000.
+Tuned on seeds from 20000 to 20099, 20720 to 20799 and 21100 to 21212, reported from 70000.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ COLUMNS = (*NO_HARM, Column("plain covers", "plain coverage", "{:.0%}"))
 
 
 class Integrand(NamedTuple):
-    """Values of functions of some directions (columns of u), their number (none: all), and the mean of each axis."""
+    """Values of functions of some directions (columns of u), their number (0: all), and the mean, or one axis's."""
 
     values: Callable[[np.ndarray], np.ndarray]
     directions: int

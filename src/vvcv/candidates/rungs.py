@@ -58,7 +58,7 @@ AnyFits = Mapping[int, Sequence[KernelFit | OneFunctionFit]]
 
 
 class KernelFits:
-    """Fits of the four kernel rungs; a task that a rung cannot serve has none."""
+    """Fits of the four kernel rungs to all tasks, or some; a task that a rung cannot serve has none."""
 
     def __init__(self, prepared: Prepared, options: Options, tasks: Sequence[int] | None = None) -> None:
         self.prepared = prepared
