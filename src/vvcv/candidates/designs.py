@@ -44,7 +44,8 @@ def _design(
     stacked = np.column_stack(values) if pooled else np.concatenate(values)
     ridge = ridge_of(prepared, members, rows[0].points, rows[0].scores, Ridge.of) if len(rows) == 1 else None
     multiplicity, block = np.concatenate([r.multiplicity for r in rows]), prepared.blocks(members)
-    return Design.build(side, stacked, multiplicity, len(rows), degree, ridge, block)
+    point = prepared.points_in_common(members)
+    return Design.build(side, stacked, multiplicity, len(rows), degree, ridge, block, point)
 
 
 def tuning_design(prepared: Prepared, members, coordinates: Coordinates, degree: int, pooled: bool) -> Design:

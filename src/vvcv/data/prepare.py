@@ -15,7 +15,7 @@ from jaxtyping import Float, Int
 from ..runtime.once import cached_property
 from .chains import blocks, effective_size
 from .directions import OFF_THE_AXES, Directions, few_directions, gradient_moment, off_diagonal
-from .duplicates import Distinct, merge_duplicates
+from .duplicates import Distinct, merge_duplicates, point_numbers
 from .few_axes import FEW, FOLLOWED, explained, few_axes, unexplained
 from .rounding import rounded
 from .standardize import LEADING, AnySystem, Coordinates, Order, can_whiten, covariance_from_scores
@@ -258,6 +258,11 @@ class Prepared:
             found.append(start + block[first])
             start += block[-1] + 1
         return np.concatenate(found)
+
+    def points_in_common(self, members: tuple[int, ...]) -> Int[np.ndarray, " N"] | None:
+        """The number of each distinct row's point; none where every row has a point of its own."""
+        numbers = point_numbers(np.concatenate([self.distinct[t].points for t in self._sources(members)]))
+        return numbers if numbers.max() + 1 < numbers.size else None
 
     def _correlation_time(self, task: int) -> float:
         given = self.tasks[task]

@@ -12,6 +12,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from jaxtyping import Float, Int
 from scipy.linalg import qr, solve_triangular
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
 from ..data import rounded
 from ..kernels import Side
@@ -27,7 +29,8 @@ FEW, MANY = 8, 20
 class Design:
     """Rows of all tasks, sorted by task.
 
-    Rows of Markov chains come in blocks of neighbours, which predict each other too well: they are left out together.
+    Rows of Markov chains come in blocks of neighbours, and rows of several tasks may lie at one point: they predict
+    each other too well, and are left out together.
     Multiplicities count relative to their mean in each task, so that doubling a whole data set changes nothing.
     """
 
@@ -38,6 +41,7 @@ class Design:
     tasks: int
     ridge: Ridge | None = None
     block: Int[np.ndarray, " N"] | None = None
+    point: Int[np.ndarray, " N"] | None = None
 
     @classmethod
     def build(
@@ -49,10 +53,11 @@ class Design:
         degree: int = 0,
         ridge: Ridge | None = None,
         block: np.ndarray | None = None,
+        point: np.ndarray | None = None,
     ) -> Design:
         """A design with task indicators and, for degree > 0, semi-exact polynomial columns for every task."""
         indicators = (side.task[:, None] == np.arange(tasks)[None, :]).astype(float)
-        design = cls(side, values, multiplicity, indicators, tasks, ridge, block)
+        design = cls(side, values, multiplicity, indicators, tasks, ridge, block, point)
         return design.with_polynomials(degree) if degree else design
 
     @property
@@ -72,9 +77,9 @@ class Design:
 
     @property
     def rows_of_ridge(self) -> Ridge:
-        """The rows as the polynomial parts of a model see them."""
+        """The rows as the parts of a model see them."""
         if self.ridge is None:
-            raise ValueError("A model with polynomial parts needs a design that has them.")
+            raise ValueError("A model with parts needs a design that has them.")
         return self.ridge
 
     @cached_property
@@ -90,11 +95,17 @@ class Design:
 
     @cached_property
     def folds(self) -> list[Int[np.ndarray, " k"]] | None:
-        """The rows of each block; none where rows are independent."""
-        if self.block is None:
+        """The rows that are left out together, of each block or at each point; none where every row stands alone."""
+        labels = [label for label in (self.block, self.point) if label is not None]
+        if not labels:
             return None
-        order = np.argsort(self.block, kind="stable")
-        return np.split(order, np.flatnonzero(np.diff(self.block[order])) + 1)
+        label = labels[0] if len(labels) == 1 else _joined(*labels)
+        order = np.argsort(label, kind="stable")
+        return np.split(order, np.flatnonzero(np.diff(label[order])) + 1)
+
+    def with_others_there(self, rows: Int[np.ndarray, " k"]) -> Int[np.ndarray, " m"]:
+        """The rows, and those of other tasks at their points."""
+        return rows if self.point is None else np.flatnonzero(np.isin(self.point, self.point[rows]))
 
     def rows(self, task: int) -> np.ndarray:
         """Indices of the rows of one task."""
@@ -132,6 +143,7 @@ class Design:
             columns=self.columns[rows],
             ridge=None if self.ridge is None else self.ridge.take(rows),
             block=None if self.block is None else self.block[rows],
+            point=None if self.point is None else self.point[rows],
         )
 
     def rounded(self) -> Design:
@@ -150,6 +162,14 @@ class Design:
             block[rows] = basis
             blocks.append(block)
         return replace(self, columns=np.hstack(blocks))
+
+
+def _joined(first: Int[np.ndarray, " N"], second: Int[np.ndarray, " N"]) -> Int[np.ndarray, " N"]:
+    """A label for each row, the same for rows that are alike in either, one by one."""
+    edges = coo_array(
+        (np.ones(first.size), (first, first.max() + 1 + second)), shape=(first.max() + second.max() + 2,) * 2
+    )
+    return connected_components(edges, directed=False)[1][first]
 
 
 def orthonormal_features(

@@ -25,7 +25,8 @@ Moves that mostly go one way tell of a mean that is still on its way as values c
 Where it falls like n^-a, a is half of (jackknife / model)^2, since a value left out adds c_ti^2 v_i to the variance
 that the model believes in, and what is left of the way is drift / a.
 
-Of Markov chains blocks of neighbours are left out together, and the jackknife sums their moves before it squares them.
+Of Markov chains blocks of neighbours are left out together, as rows of several tasks at one point always are, each of
+which would tell the others' values; the jackknife sums their moves before it squares them.
 The k parameters were tuned on the same N values, which no residual knows: errors of the mean pay exp(k/N) (Akaike).
 """
 
@@ -98,7 +99,7 @@ class Outermost(NamedTuple):
         """Of a solved system, `axes` being how much each counts: r_S' (cov r_S)^-1 r_S is r_S' c_S, c its weights."""
         tails, fars = [], []
         for task in range(design.tasks):
-            rows = _farthest(design, task, axes)
+            rows = design.with_others_there(_farthest(design, task, axes))
             ((residual, _),) = system.leave_rows_out([rows])
             tails.append(np.atleast_1d(system.influence[task, rows] @ residual))
             squares = np.atleast_1d(np.mean(residual * system.weights[rows], axis=0))
@@ -127,8 +128,9 @@ class Judgement(NamedTuple):
 
 
 def _blocks_out(system: System, folds: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    """Residual and variance of each value predicted without its block."""
-    residual, variance = np.empty_like(system.weights), np.empty_like(system.weights)
+    """Residual and variance of each value predicted without those that are left out with it."""
+    residual, variance = (numbers.copy() for numbers in system.leave_one_out())
+    folds = [rows for rows in folds if rows.size > 1]
     for rows, (off, covariance) in zip(folds, system.leave_rows_out(folds), strict=True):
         residual[rows] = off
         variance[rows] = np.diag(covariance).reshape(-1, *[1] * (off.ndim - 1))
