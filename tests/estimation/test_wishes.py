@@ -102,7 +102,7 @@ def test_a_stopped_fit_has_the_rungs_that_are_done_if_all_were_asked_for():
     [
         (0, 0, 0, "matern-5/2, all axes alike, scaled axes"),
         (1, 2, 0, "matern-5/2, a weight for each axis, scaled axes + polynomial of degree 2"),
-        (2, 0, 3, "matern-5/2, a weight and lengthscale for each axis, scaled axes + polynomial parts"),
+        (2, 0, 3, "matern-5/2, a weight and lengthscale for each axis, scaled axes + polynomials and curves"),
     ],
 )
 def test_a_fit_in_words(level, degree, parts, words):

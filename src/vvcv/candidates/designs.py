@@ -21,7 +21,7 @@ def build_design(
 ) -> Design:
     """Rows of the members in standard coordinates; pooled members share rows and have a column of values each.
 
-    Where all rows belong to one covariance, of one task or of several on the same points, they have polynomial parts.
+    Where all rows belong to one covariance, of one task or of several on the same points, they have parts.
     What parameters are tuned on and what is solved with them are made of one design.
     """
     designs, key = _DESIGNS.setdefault(prepared, {}), (members, coordinates, degree, pooled)
@@ -56,6 +56,8 @@ def tuning_design(prepared: Prepared, members, coordinates: Coordinates, degree:
 def ridge_of(
     prepared: Prepared, members: tuple[int, ...], points: np.ndarray, scores: np.ndarray, build: Callable[..., Ridge]
 ) -> Ridge:
-    """Points and scores in the coordinates of the polynomial parts, those that know most of the whole cloud."""
+    """Points and scores in the coordinates of the parts, those that know most of the whole cloud."""
     whole = prepared.coordinates(members, prepared.systems(members)[-1])
-    return build(whole.points(points), whole.scores(scores), whole.axes(points), whole.axis_scores(scores))
+    own = prepared.coordinates(members, "scaled")
+    sides = (whole.points(points), whole.scores(scores)), (whole.axes(points), whole.axis_scores(scores))
+    return build(*sides[0], *sides[1], own.points(points), own.scores(scores))

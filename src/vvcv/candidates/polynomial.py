@@ -34,7 +34,7 @@ from .plain import effective_size
 #: of an even integrand the next odd degree sees nothing.
 HIGHEST_DEGREE, STEP = 4, 2
 
-#: Monomials, and rows times squared monomials, beyond which kernels with polynomial parts are left to do it: least
+#: Monomials, and rows times squared monomials, beyond which kernels with parts are left to do it: least
 #: squares takes longer from the first on, and a second and a half at the second.
 MANY_MONOMIALS, MOST_PRODUCTS = 200, 1e9
 

@@ -287,7 +287,7 @@ def _left_of(fits: Sequence[KernelFit]) -> float:
 
 
 def _kernels_alone(fits: list[KernelFit]) -> list[KernelFit]:
-    """Those without polynomial parts, which models of several tasks on points of their own do not have."""
+    """Those without parts, which models of several tasks on points of their own do not have."""
     return [fit for fit in fits if not fit.found.model.log_parts.size] or fits
 
 

@@ -10,7 +10,7 @@ def describe(fit: KernelFit | OneFunctionFit) -> str:
     """Family, how its parameters are tied, coordinates, and the polynomials beside it."""
     shape = ("all axes alike", "a weight for each axis", "a weight and lengthscale for each axis")[fit.found.level]
     polynomial = f" + polynomial of degree {fit.degree}" if fit.degree else ""
-    parts = " + polynomial parts" if fit.found.model.log_parts.size else ""
+    parts = " + polynomials and curves" if fit.found.model.log_parts.size else ""
     family = fit.found.family if isinstance(fit.found.family, str) else type(fit.found.family).__name__
     one_function = ", tasks taken as one function" if isinstance(fit, OneFunctionFit) else ""
     return f"{family}, {shape}, {fit.found.system} axes{parts}{polynomial}{one_function}"

@@ -53,7 +53,7 @@ METHODS = tuple(RUNGS)
 EXACT_METHODS = METHODS[:-1]
 KERNEL_METHODS = EXACT_METHODS[2:]
 
-#: Rows up to which `auto` asks every rung. Beyond, kernels have polynomial parts of their own, which cost nothing more,
+#: Rows up to which `auto` asks every rung. Beyond, kernels have parts of their own, which cost nothing more,
 #: and one set of parameters serves all integrands on the same points.
 MODEST_ROWS = 600
 

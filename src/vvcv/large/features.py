@@ -19,7 +19,7 @@ from scipy.linalg import qr, solve_triangular
 
 from ..candidates.polynomial import HIGHEST_DEGREE, STEP
 from ..data import Coordinates, Prepared
-from ..stein import PARTS, Ridge, count_features
+from ..stein import along_axes, count_features
 from .inducing import Inducing
 from .monomials import monomial_images
 
@@ -95,7 +95,7 @@ class Polynomials:
             parts.append(monomial_images(self.scaled.points(points), self.scaled.scores(scores), self.degree))
         if self.axes:
             sides = self.whole.axes(points), self.whole.axis_scores(scores)
-            parts += [Ridge(*sides, *sides, np.ones(len(PARTS))).along_axes(k).T for k in (1, 2, 3)]
+            parts += [along_axes(*sides, k).T for k in (1, 2, 3)]
         rows = np.vstack(parts)
         return rows if self.kept is None or len(self.kept) == len(rows) else rows[self.kept]
 

@@ -29,7 +29,7 @@ Criterion = Literal["reml", "loo"]
 
 
 class Model(eqx.Module):
-    """A Stein kernel, the noise of each task relative to the mean variance there, variances of polynomial parts.
+    """A Stein kernel, the noise of each task relative to the mean variance there, variances of parts.
 
     The parts are those of the design's `ridge`; without any, the kernel stands alone.
     """
@@ -41,7 +41,7 @@ class Model(eqx.Module):
     def __init__(self, kernel: SteinKernel | SteinSum, noise: Any, parts: Any = ()) -> None:
         self.kernel = kernel
         self.log_noise = positive(np.atleast_1d(noise), "Relative noise")
-        self.log_parts = positive(np.asarray(parts, dtype=float), "Variances of polynomial parts")
+        self.log_parts = positive(np.asarray(parts, dtype=float), "Variances of parts")
 
 
 def solve(model: Model, design: Design) -> System:

@@ -13,7 +13,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from ..kernels import Side
 from ..runtime.compilation import compiled
-from ..stein import Ridge
+from ..stein import ROWS, Ridge
 from ..stein.tiled_gram import kernel_block, lower
 from .blocked import padded_size
 from .design import Design
@@ -97,7 +97,7 @@ def _padded(design: Design) -> PlacedDesign:
         return np.concatenate([array, np.zeros((size - len(array), *array.shape[1:]), array.dtype)])
 
     ridge = design.ridge
-    names = () if ridge is None else ("points", "scores", "axes", "axis_scores")
+    names = () if ridge is None else ROWS
     parts = {name: pad(getattr(ridge, name)) for name in names}
     rows = Rows(Side(*map(pad, design.side)), parts, pad(np.ones(design.size, dtype=bool)))
     scale = np.ones(0) if ridge is None else ridge.scale

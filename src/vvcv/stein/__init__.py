@@ -3,14 +3,16 @@
 from .features import count_features, exponents, polynomial_features
 from .gram_matrix import Gram, diagonal, gram, pullback, task_matrix
 from .kernel import SteinKernel, SteinSum, axis_shares, with_kernel
-from .ridge import PARTS, Ridge
+from .ridge import PARTS, ROWS, Ridge, along_axes
 
 __all__ = [
     "PARTS",
+    "ROWS",
     "Gram",
     "Ridge",
     "SteinKernel",
     "SteinSum",
+    "along_axes",
     "axis_shares",
     "count_features",
     "diagonal",

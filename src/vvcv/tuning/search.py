@@ -1,8 +1,8 @@
-"""Finding a good model from nothing: lengthscales, axes, coordinates, polynomial parts and family.
+"""Finding a good model from nothing: lengthscales, axes, coordinates, parts and family.
 
 Coarse to fine: short looks at every start on few rows; the best of them race with a weight and a lengthscale for each
 axis, or as much of that as there are values to choose it by, along the axes or along directions that values have led;
-then rougher families, and polynomial parts beside the best; and a few last steps on more rows. In a race all take the
+then rougher families, and parts beside the best; and a few last steps on more rows. In a race all take the
 first steps, and the best goes on. Within a model the restricted likelihood chooses the parameters; between models their
 merit decides.
 """
@@ -36,7 +36,7 @@ from .starts import CANDIDATES, change_family, with_axes, with_parts, without_no
 #: without, a wiggly one with. (From hardly any noise no gradient leads to a noisy optimum.)
 STARTS = ((1.0, 1e-6), (0.3, 1e-2))
 
-#: Starting noise of models whose polynomial parts are as large as the kernel: without and with, as above.
+#: Starting noise of models whose parts are as large as the kernel: without and with, as above.
 PARTS_STARTS = (1e-6, 1e-2)
 
 #: Rows of first looks, those on which models are tuned, and those of the last steps but one: an evaluation costs their
@@ -48,7 +48,7 @@ LOOK_ROWS, COARSE_ROWS, MORE_ROWS = 128, 256, 512
 FIRST_LOOK = 20
 
 #: Evaluations of all who race and, after them, of the best; for each axis's weight and lengthscale, another family,
-#: polynomial parts, more rows: on `benchmarks/trust` twice as many take twice the time for errors 3 to 7 % smaller.
+#: parts, more rows: on `benchmarks/trust` twice as many take twice the time for errors 3 to 7 % smaller.
 RACE, FAMILY_RACE, PARTS_RACE, ROWS_RACE = (40, 40), (15, 20), (20, 30), (14, 7)
 
 #: Lag in the merit of each task with which a model is dropped: it would have 3 % of the best one's weight, exp(-3.5).
@@ -106,7 +106,7 @@ def _further(found: Found, design: Design, criterion: Criterion, evaluations: in
 def _from_neighbours(
     coarse: Mapping[Any, Design], neighbours: Sequence[Found], looks: Looks, criterion: Criterion
 ) -> tuple[list[Found], list[Found]] | None:
-    """Models found for another task, tuned to this one, without polynomial parts and with, and a look if it is better.
+    """Models found for another task, tuned to this one, without parts and with, and a look if it is better.
 
     None where they serve this task clearly worse than a look does or, there being more in several dimensions than a
     look can see, clearly worse than the other task.
@@ -136,7 +136,7 @@ def _from_neighbours(
 def _on_coarse_rows(
     coarse: Mapping[Any, Design], all_looks: Looks, families: Sequence[str | Kernel], criterion: Criterion, led: Led
 ) -> tuple[list[Found], list[Found]]:
-    """A model of each family that can keep up, and the best with polynomial parts."""
+    """A model of each family that can keep up, and the best with parts."""
     few = {system: design.thinned(LOOK_ROWS) for system, design in coarse.items() if system not in led}
     looks = sorted(those_that_work(all_looks(few), at_once=_at_once(few)), key=_merit)
     without_parts = [look for look in looks if not look.model.log_parts.size] or looks
@@ -233,7 +233,7 @@ def _richer(designs: Mapping[Any, Design], looks: list[Found], criterion: Criter
 
 
 def _with_parts(designs: Mapping[Any, Design], looks: list[Found], best: Found, criterion: Criterion) -> list[Found]:
-    """Polynomial parts: beside the best kernel, small at first; and as large as the kernel from the start."""
+    """Parts: beside the best kernel, small at first; and as large as the kernel from the start."""
     design = designs[best.system]
     if design.ridge is None or stop_requested():
         return []
@@ -244,7 +244,7 @@ def _with_parts(designs: Mapping[Any, Design], looks: list[Found], best: Found, 
 
 
 def _looks(designs: Mapping[Any, Design], start: Start, family: str | Kernel, criterion: Criterion) -> Iterator:
-    """First looks with all dimensions alike: without polynomial parts in every system, with them in the last one."""
+    """First looks with all dimensions alike: without parts in every system, with them in the last one."""
     for system, design in designs.items():
         scale = np.sqrt(design.side.points.shape[1])
         for factor, noise in STARTS:

@@ -12,7 +12,7 @@ from jaxtyping import Float
 from ..kernels import Full, Kernel, Matern, Own, Radial, RationalQuadratic, Separable, SquaredExponential
 from ..linear_system.design import Design
 from ..linear_system.model import Model
-from ..stein import PARTS, SteinKernel, SteinSum
+from ..stein import SteinKernel, SteinSum
 
 Family = Callable[..., Radial]
 
@@ -32,7 +32,7 @@ CANDIDATES = ("squared-exponential", "matern-5/2", "matern-3/2")
 #: there.
 START_NOISE = 1e-6
 
-#: Variance of polynomial parts that are put beside a tuned kernel, in units of its own: enough for a gradient, too
+#: Variance of parts that are put beside a tuned kernel, in units of its own: enough for a gradient, too
 #: little to lose the kernel's optimum.
 SMALL_PART = 1e-3
 
@@ -101,10 +101,11 @@ def shared_and_own(shared: Model, own: list[Model], shared_part: float) -> Model
 
 
 def with_parts(model: Model, design: Design, small: bool = False) -> Model:
-    """The same model with polynomial parts beside its kernel: all alike, or small ones, together of its variance."""
-    share = SMALL_PART if small else 1 / (len(PARTS) + 1)
+    """The same model with parts beside its kernel: all alike, or small ones, together of its variance."""
+    count = len(design.rows_of_ridge.scale)
+    share = SMALL_PART if small else 1 / (count + 1)
     kernel = model.kernel if small else _scale(model.kernel, share)
-    return Model(kernel, np.exp(model.log_noise), np.full(len(PARTS), share * _mean_diagonal(model, design)))
+    return Model(kernel, np.exp(model.log_noise), np.full(count, share * _mean_diagonal(model, design)))
 
 
 def change_family(model: Model, family: str | Kernel) -> Model:
