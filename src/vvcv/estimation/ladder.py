@@ -46,7 +46,7 @@ from .weights import (
     with_plain_average,
     with_witness,
 )
-from .witness import in_order, witness_of
+from .witness import LAST_DIGITS, in_order, witness_of
 
 #: Rungs of the ladder, from simple to rich, those that solve for all rows exactly, and those of them with kernels.
 METHODS = tuple(RUNGS)
@@ -284,7 +284,7 @@ class Ladder:
             members=fit.members,
             surprise=fit.surprise if self.prepared.apart else np.nan,
         )
-        return with_witness(answer, left)
+        return with_witness(answer, left, LAST_DIGITS * float(self.prepared.scale[task]))
 
     def _plain_error(self, task: int) -> float:
         """About what a plain average of the distinct rows is off by; rows that are given twice say nothing new."""

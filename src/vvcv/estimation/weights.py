@@ -102,12 +102,14 @@ class Witness(NamedTuple):
     moves: Float[np.ndarray, " n"] | None = None
 
 
-def with_witness(answer: Answer, left: Witness) -> list[Answer]:
-    """A fit's answer, and that of its witness.
+def with_witness(answer: Answer, left: Witness, unseen: float = 0.0) -> list[Answer]:
+    """A fit's answer, and that of its witness, unless residuals are no larger than what digits left out make `unseen`.
 
     The witness has no bias (rows being independent), and its error is a plain average's. It is never surer than the
     fit, but an answer that is many of its errors away from it is wrong.
     """
+    if left.left_out <= unseen:
+        return [replace(answer, cross_fitted_error=left.error)]
     freedom = max(left.size - 1, 1.0)
     price = contradiction(answer.mean, left.mean, left.error, freedom, left.skewness)
     surest = max(left.error, answer.std_error)

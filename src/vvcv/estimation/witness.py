@@ -12,7 +12,12 @@ from jaxtyping import Float
 
 from ..candidates.plain import effective_size, skewness
 from ..data import Distinct, Prepared
+from ..data.rounding import QUANTUM
 from .weights import Witness
+
+#: Residuals, in standard deviations of the values, that are too small for a witness: fits are judged without the last
+#: digits, which residuals magnify some ten times. (Means of quadratics were off by them, 1e-8, not by rounding.)
+LAST_DIGITS = 100 * QUANTUM
 
 
 def witness_of(

@@ -125,7 +125,12 @@ ROWS = ("points", "scores", "axes", "axis_scores", "own", "own_scores")
 
 
 def along_axes(a: Float[np.ndarray, "n d"], scores: Float[np.ndarray, "n d"], k: int) -> Float[np.ndarray, "n d"]:
-    """The features f_kj of the k-th Hermite polynomial along every axis j."""
+    """The features f_kj of the k-th Hermite polynomial along every axis j.
+
+    >>> x = np.array([[-1.0], [2.0]])
+    >>> along_axes(x, -x, 1).tolist()
+    [[0.0], [-3.0]]
+    """
     if k == 1:
         return 1.0 + a * scores
     h, slope = (a**2 - 1, 2 * a) if k == 2 else (a**3 - 3 * a, 3 * a**2 - 3)
