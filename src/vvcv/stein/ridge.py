@@ -17,7 +17,8 @@ Where parameters are independent, whatever their distributions, curves along eac
 with e_k(x) = exp(-x^2 / 2 l^2) (x / l)^k / sqrt(k!), by which exp(-(x - y)^2 / 2 l^2) = sum_k e_k(x) e_k(y), a Gaussian
 kernel on every axis alone. One curve is the same along all of them, as that of a total is, or of the likelihood of
 exchangeable parameters: what d curves do not know of their means adds up to d times as much as one does not, where
-chance would make it sqrt(d) times. Beside its e_k stands x, so that totals of squares are exact.
+chance would make it sqrt(d) times. Beside its e_k stands x, so that totals of squares are exact. It alone hangs on the
+signs of axes: exp(x_1) + exp(-x_2) is no total of one curve.
 """
 
 from __future__ import annotations
@@ -98,8 +99,8 @@ class Ridge:
 
     @property
     def _parts(self) -> list[tuple[Any, _Part]]:
-        """The scale of each part, and the part."""
-        return list(zip(self.scale, _PARTS, strict=len(self.scale) == len(_PARTS)))
+        """The scale of each part, and the part; curves come last, and are not there on a single axis."""
+        return list(zip(self.scale, _PARTS, strict=False))
 
     @cached_property
     def curves(self) -> Float[np.ndarray, "n k*d"]:
