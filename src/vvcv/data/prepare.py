@@ -262,7 +262,9 @@ class Prepared:
 
     def points_in_common(self, members: tuple[int, ...]) -> Int[np.ndarray, " N"] | None:
         """The number of each distinct row's point; none where every row has a point of its own."""
-        numbers = point_numbers(np.concatenate([self.distinct[t].points for t in self._sources(members)]))
+        if len(sources := self._sources(members)) == 1:
+            return None
+        numbers = point_numbers(np.concatenate([self.distinct[t].points for t in sources]))
         return numbers if numbers.max() + 1 < numbers.size else None
 
     def _correlation_time(self, task: int) -> float:

@@ -12,8 +12,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 from jaxtyping import Float, Int
 from scipy.linalg import qr, solve_triangular
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from ..data import rounded
 from ..kernels import Side
@@ -165,11 +163,15 @@ class Design:
 
 
 def _joined(first: Int[np.ndarray, " N"], second: Int[np.ndarray, " N"]) -> Int[np.ndarray, " N"]:
-    """A label for each row, the same for rows that are alike in either, one by one."""
-    edges = coo_array(
-        (np.ones(first.size), (first, first.max() + 1 + second)), shape=(first.max() + second.max() + 2,) * 2
-    )
-    return connected_components(edges, directed=False)[1][first]
+    """A label for each row, the same for rows that are linked, one by one, by either of theirs."""
+    label, before = np.arange(first.size), np.empty(0, dtype=int)
+    while not np.array_equal(label, before):
+        before = label
+        for group in (first, second):
+            least = np.full(group.max() + 1, label.size)
+            np.minimum.at(least, group, label)
+            label = least[group]
+    return label
 
 
 def orthonormal_features(
