@@ -56,8 +56,14 @@ def tuning_design(prepared: Prepared, members, coordinates: Coordinates, degree:
 def ridge_of(
     prepared: Prepared, members: tuple[int, ...], points: np.ndarray, scores: np.ndarray, build: Callable[..., Ridge]
 ) -> Ridge:
-    """Points and scores in the coordinates of the parts, those that know most of the whole cloud."""
+    """Points and scores in the coordinates of the parts: those that know most of the cloud, and each axis's own."""
     whole = prepared.coordinates(members, prepared.systems(members)[-1])
     own = prepared.coordinates(members, "scaled")
-    sides = (whole.points(points), whole.scores(scores)), (whole.axes(points), whole.axis_scores(scores))
-    return build(*sides[0], *sides[1], own.points(points), own.scores(scores))
+    return build(
+        whole.points(points),
+        whole.scores(scores),
+        whole.axes(points),
+        whole.axis_scores(scores),
+        own.points(points),
+        own.scores(scores),
+    )

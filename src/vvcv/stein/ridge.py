@@ -37,9 +37,9 @@ PARTS = ("linear", "squares", "cubes", "fourths", "products", "curves", "one cur
 
 #: Lengthscale of curves, in standard deviations, and how many terms they have: the kernel up to eight deviations from
 #: the middle. (By the restricted likelihood of totals over twenty axes 4 suits squares of log-gamma variables better
-#: than 3 or 2.5, and squares of logistic ones worse; errors of both are smallest at 4. With rough curves beside them,
-#: of 1.5, logistic ones are followed twice as well, but a search of two parts more ends early: fifteen integrands on
-#: one sample have five times the errors.)
+#: than 3 or 2.5, and squares of logistic ones worse; errors of the first are smallest at 4, of the second much alike.
+#: With rough curves beside them, of 1.5, logistic ones are followed twice as well, but a search of two parts more ends
+#: early: fifteen integrands on one sample have interval scores five times as large.)
 LENGTH, TERMS = 4.0, 10
 
 
