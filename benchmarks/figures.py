@@ -95,7 +95,7 @@ def calibration() -> Any:
     left.legend(loc="upper left")
     right.axvline(0.95, color="0.3", lw=1)
     right.set_yticks(range(len(order)), order, fontsize=8)
-    right.set_xlabel("share of 95 % intervals that hold the exact answer, with its own 95 % interval")
+    right.set_xlabel("share of 95 % intervals that hold the exact answer,\nwith its own 95 % interval")
     return figure
 
 
