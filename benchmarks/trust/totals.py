@@ -44,7 +44,7 @@ MARGINS = {
 def exact(name: str) -> np.ndarray:
     """Expectations of the curves by Simpson's rule between the last quantiles."""
     law = MARGINS[name].law
-    line = np.linspace(law.ppf(1e-15), law.isf(1e-15), 200_001)
+    line = np.linspace(law.ppf(1e-30), law.isf(1e-30), 400_001)
     weights = law.pdf(line) * np.where(np.arange(line.size) % 2, 4, 2)
     return np.array([weights @ curve(line) for curve in CURVES]) / weights.sum()
 
