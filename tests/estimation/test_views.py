@@ -13,9 +13,8 @@ import pytest
 import vvcv
 from vvcv.candidates.kernel import Options
 from vvcv.data import Prepared
-from vvcv.data.tails import tail_of
 from vvcv.estimation import run
-from vvcv.estimation.views import views_of
+from vvcv.estimation.views import other_looks, views_of
 from vvcv.kernels import SquaredExponential
 
 
@@ -38,7 +37,7 @@ def test_answers_under_a_heavy_tail_come_nearer(monkeypatch):
     """Root mean square error against that of kernels that see the tail as it is, eight samples: measured .32."""
     exact = 2 * np.sqrt(3) / np.pi
     drawn_in = [quietly(growing(seed)).mean[0] - exact for seed in range(8)]
-    monkeypatch.setattr(run, "tail_of", lambda prepared: None)
+    monkeypatch.setattr(run, "other_looks", lambda prepared: [])
     as_they_are = [quietly(growing(seed)).mean[0] - exact for seed in range(8)]
     assert np.sqrt(np.mean(np.square(drawn_in))) < 0.6 * np.sqrt(np.mean(np.square(as_they_are)))
 
@@ -66,7 +65,7 @@ def test_polynomials_and_kernels_of_the_users_own_see_the_points_as_they_are(wis
     x, s = student(2, 60, 2)
     task = vvcv.Task(x, s, x[:, 0])
     with_tail = quietly(task, **wish)
-    monkeypatch.setattr(run, "tail_of", lambda prepared: None)
+    monkeypatch.setattr(run, "other_looks", lambda prepared: [])
     np.testing.assert_array_equal(with_tail.mean, quietly(task, **wish).mean)
 
 
@@ -93,7 +92,7 @@ def test_single_axes_with_heavy_tails_are_followed_among_many(monkeypatch):
         return quietly(vvcv.Task(x, -np.tanh(x / 2), x[:, 0] ** 2)).mean[0] - np.pi**2 / 3
 
     drawn_in = [off(seed) for seed in range(4)]
-    monkeypatch.setattr(run, "tail_of", lambda prepared: None)
+    monkeypatch.setattr(run, "other_looks", lambda prepared: [])
     as_they_are = [off(seed) for seed in range(4)]
     assert np.sqrt(np.mean(np.square(drawn_in))) < 0.5 * np.sqrt(np.mean(np.square(as_they_are)))
 
@@ -101,7 +100,7 @@ def test_single_axes_with_heavy_tails_are_followed_among_many(monkeypatch):
 def test_variates_travel_between_processes():
     x, s = student(0, 120, 2)
     prepared = Prepared.of(vvcv.Tasks.shared(x, s, np.tanh(x[:, :1])))
-    view = views_of(prepared, Options(("squared-exponential",)), tail_of(prepared))[-1]
+    view = views_of(prepared, Options(("squared-exponential",)), other_looks(prepared))[-1]
     variate = view.variate(next(iter(view.fits.of("cf").values()))[0], 0)
     assert view.seen is not None
     np.testing.assert_array_equal(ForkingPickler.loads(ForkingPickler.dumps(variate))(x, s), variate(x, s))

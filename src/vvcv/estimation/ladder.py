@@ -23,7 +23,6 @@ from ..candidates.one_function import OneFunctionFit
 from ..candidates.polynomial import PolynomialFit, polynomials
 from ..candidates.rungs import FEWEST_POINTS
 from ..data import Prepared, in_separate_groups
-from ..data.tails import Tail
 from ..linear_system.merit import merit_of
 from ..report.explanation import RUNGS
 from ..runtime.clock import limited, time_for, time_left
@@ -35,7 +34,7 @@ from ..tuning.attempts import those_that_work
 from .diagnosis import Diagnosis
 from .refusals import no_factor, too_few_points, too_many_rows
 from .streamed import Streamed
-from .views import View, views_of, worth_fitting
+from .views import Look, View, views_of, worth_fitting
 from .weights import (
     ROUNDING,
     Answer,
@@ -70,12 +69,12 @@ class RefusedError(ValueError):
 
 
 class Ladder:
-    """Answers of all rungs over one data set, whose target may have a tail that is better drawn in."""
+    """Answers of all rungs over one data set, whose target may be closer to a Gaussian in other coordinates."""
 
-    def __init__(self, prepared: Prepared, options: Options, tail: Tail | None = None) -> None:
+    def __init__(self, prepared: Prepared, options: Options, looks: Sequence[Look] = ()) -> None:
         self.prepared = prepared
         self.tasks = prepared.tasks
-        self.views = views_of(prepared, options, tail)
+        self.views = views_of(prepared, options, looks)
         self.fits = self.views[0].fits
         self._finished: list[list[list[Answer]]] = []
         self._joined = False

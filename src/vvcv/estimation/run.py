@@ -13,7 +13,6 @@ import numpy as np
 
 from ..candidates.kernel import Options
 from ..data import Task, Tasks, as_tasks, is_number, require
-from ..data.tails import tail_of
 from ..kernels import Kernel, Side, as_kernel
 from ..linear_system.model import Criterion
 from ..runtime.clock import limited, time_was_short
@@ -32,6 +31,7 @@ from .ladder import EXACT_METHODS, METHODS, Ladder, RefusedError
 from .large_ladder import LargeLadder, too_large
 from .numbers import MonteCarlo, Promise
 from .result import Estimate
+from .views import other_looks
 from .weights import Answer, combine, weigh
 
 AnyLadder = Ladder | LargeLadder
@@ -174,7 +174,7 @@ def _ladder(tasks: Tasks, options: Options) -> AnyLadder:
         system, rows = prepared.coordinates((0,), "scaled"), prepared.tasks[0]
         side = Side(system.points(rows.points), system.scores(rows.scores), np.zeros(rows.size, int))
         check_derivatives(SteinKernel(kernel, options.order), side)
-    return Ladder(prepared, options, None if own else tail_of(prepared))
+    return Ladder(prepared, options, [] if own else other_looks(prepared))
 
 
 def _climb_all(ladder: AnyLadder, methods: Sequence[str], refused: str, progress: bool | None) -> dict[str, Estimate]:

@@ -1,12 +1,13 @@
-"""The coordinates in which kernels see the data: as they are, with a heavy tail drawn in, along few axes.
+"""The coordinates in which kernels see the data: as they are, with a heavy tail drawn in, straightened, along few axes.
 
 What follows a tail far out may follow it better where it is drawn in, or not; what is fitted both ways is weighed. So
-is what is seen along few axes by several tasks on points of their own. (Those of tasks on the same points, and of one
-alone, are few for each: `KernelFits` sees to them.)
+is a funnel or a banana that is straightened, and what is seen along few axes by several tasks on points of their own.
+(Those of tasks on the same points, and of one alone, are few for each: `KernelFits` sees to them.)
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
@@ -19,13 +20,22 @@ from ..candidates.kernel import Options
 from ..candidates.one_function import OneFunctionFit
 from ..candidates.rungs import KernelFits
 from ..data import Prepared
+from ..data.bends import bends_of
 from ..data.seen import OnFewAxes, Seen, seen_as
-from ..data.tails import LIGHT, Tail
+from ..data.tails import LIGHT, tail_of
 from .describe import describe
 from .weights import Variate
 
-#: What is said of fits in coordinates in which a tail is drawn in, and of those that see few axes.
-DRAWN_IN, ON_FEW_AXES = ", tails drawn in", ", few of all axes"
+#: What is said of fits in coordinates in which a tail is drawn in or bends are taken out, or which see few axes.
+DRAWN_IN, STRAIGHTENED, ON_FEW_AXES = ", tails drawn in", ", straightened", ", few of all axes"
+
+
+class Look(NamedTuple):
+    """Other coordinates, what is said of them, and whether the data need not be seen as they are."""
+
+    seen: Seen
+    words: str
+    instead: bool
 
 
 class View(NamedTuple):
@@ -48,15 +58,21 @@ class View(NamedTuple):
         return partial(_variate, fit, self.seen, member)  # no closure: processes send results to each other
 
 
-def views_of(prepared: Prepared, options: Options, tail: Tail | None = None) -> list[View]:
-    """The data as they are, unless their tail is surely heavy, and along few axes; and with a tail drawn in."""
+def other_looks(prepared: Prepared) -> list[Look]:
+    """The coordinates, beside the given ones, in which the target is closer to a Gaussian."""
+    tail, bends = tail_of(prepared), bends_of(prepared)
+    looks = [] if tail is None else [Look(tail.drawn_in, DRAWN_IN, tail.at_most < LIGHT)]
+    return looks if bends is None else [*looks, Look(bends.straightened, STRAIGHTENED, bends.surely)]
+
+
+def views_of(prepared: Prepared, options: Options, looks: Sequence[Look] = ()) -> list[View]:
+    """The data as they are, unless they need not be seen so, and along few axes; and as others look at them."""
     views = []
-    if tail is None or tail.at_most >= LIGHT:
+    if not any(look.instead for look in looks):
         fits = KernelFits(prepared, options)
         views = [View(fits), *_on_few_axes(fits)]
-    if tail is not None:
-        views.append(View(KernelFits(seen_as(prepared, tail.drawn_in), options), tail.drawn_in, DRAWN_IN))
-    return views
+    others = (View(KernelFits(seen_as(prepared, look.seen), options), look.seen, look.words) for look in looks)
+    return [*views, *others]
 
 
 def worth_fitting(views: list[View]) -> list[View]:

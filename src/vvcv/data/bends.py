@@ -1,0 +1,233 @@
+"""Targets that widen or bend along one of their axes, as scores tell, and coordinates in which they do neither.
+
+Hierarchical models look like funnels: along the logarithm v of a scale the axes that it belongs to grow wider. Other
+posteriors bend like bananas. Where, along an axis v, the others have middles and widths
+
+    x_j = m_j(v) + exp(g_j v) u_j,   m_j(v) = a_j + b_j v + c_j v^2
+
+the coordinates (v, u) have neither. Their scores are exp(g_j v) s_j and s_v + sum_j s_j dx_j/dv + sum_j g_j, the latter
+a function of v alone if u does not hang on it, so that with dx_j/dv = m_j'(v) + g_j (x_j - m_j(v))
+
+    s_v = (a polynomial in v, a line in x) - sum_j g_j x_j s_j - sum_j s_j (a polynomial of second degree in v)
+
+is linear in all g_j; and if u is Gaussian given v, with any covariance C,
+
+    x_j = m_j(v) - sum_i C_ji exp((g_i + g_j) v) s_i
+
+is linear in what makes up m_j. Neither line has any noise for least squares to average out: a few points for each axis
+tell a funnel or a banana exactly. Expectations are the same in all coordinates, whatever was found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float
+
+from .prepare import Prepared
+from .rounding import rounded
+
+Rows = Float[np.ndarray, "n d"]
+
+#: Share of a score's variance that no line in the points explains, from which on its axis is bent, and as much of it as
+#: other coordinates may leave of such axes on average. Funnels, bananas and regressions of unknown noise are left with
+#: less than .02 of .2 to 1, one mean of unknown variance with .06 of .2. Groups of a centred hierarchical model are
+#: left with .2 of .9: errors would be a tenth smaller there, and covered in 78 instead of 96 % (20 integrands, 1,000
+#: points, four samples).
+BENT, STRAIGHT = 0.1, 0.1
+
+#: The parts of it that may be left for other coordinates to be looked at, and for the old ones not to be; and after one
+#: of several axes: coordinates that do not suit (non-centred groups, independent gammas) leave .9 and more.
+STRAIGHTER, SURELY_STRAIGHTER, WORTH_A_STEP = 0.5, 0.1, 0.85
+
+#: Part of the rows that columns may be as many as: lines without noise need hardly more points than numbers.
+COLUMNS = 0.8
+
+#: How often a target is straightened along one axis after another: a scale for each of a few groups.
+MOST_STEPS = 5
+
+#: Axes beyond which nobody looks, and rows beyond which no more are looked at: a quarter of a second in 25 dimensions.
+MOST_AXES, MOST_ROWS = 50, 500
+
+#: Axes that least squares find likeliest and that are tried; the steepest growth: a thousandfold over two standard
+#: deviations is no scale any more; and the flattest: with less a middle is what a banana's is.
+TRIED, STEEPEST, FLATTEST = 3, 3.5, 0.02
+
+#: Columns that say less than this part of what the largest does are none: scores of a Gaussian part are lines in the
+#: points, and what tells them apart is rounding.
+NOTHING = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Bend:
+    """One axis, how fast the others grow wider along it, and the course that their middles take, in standard units."""
+
+    axis: int
+    middle: Float[np.ndarray, " d"]
+    unit: Float[np.ndarray, " d"]
+    growth: Float[np.ndarray, " d"]
+    course: Float[np.ndarray, "3 d"]
+
+    @classmethod
+    def along(cls, axis: int, points: Rows, scores: Rows) -> Bend:
+        """What is least bent of the coordinates (v, u) for one axis v."""
+        middle, unit = points.mean(axis=0), points.std(axis=0)
+        x, s = (points - middle) / unit, scores * unit
+        growth, bend = _growth(axis, x, s)
+        growth = np.where(np.abs(growth) < FLATTEST, 0.0, rounded(np.clip(growth, -STEEPEST, STEEPEST)))
+        course = np.where(growth == 0, np.multiply.outer([0, 0, 1], bend), _course(axis, x, s, growth))
+        return cls(axis, middle, unit, growth, rounded(course))
+
+    def straightened(self, points: Rows, scores: Rows) -> tuple[Rows, Rows]:
+        """The coordinates (v, u), and scores of the density of these."""
+        x, s = (points - self.middle) / self.unit, scores * self.unit
+        v = x[:, [self.axis]]
+        width, (a, b, c) = np.exp(self.growth * v), self.course
+        off = x - a - b * v - c * v**2
+        slope = b + 2 * c * v + self.growth * off  # dx / dv
+        slope[:, self.axis] = 1.0
+        found = s * width
+        found[:, self.axis] = np.sum(s * slope, axis=1) + np.sum(self.growth)
+        return off / width, found
+
+
+@dataclass(frozen=True, eq=False)
+class Bends:
+    """Bends that are taken out one after the other, and what is left of the share that lines do not explain."""
+
+    each: tuple[Bend, ...]
+    left: float
+
+    @classmethod
+    def of(cls, points: Rows, scores: Rows) -> Bends | None:
+        """What the scores of a sample tell; None where it is hardly bent, or not in this way.
+
+        >>> rng = np.random.default_rng(0)
+        >>> v, u = rng.normal(size=(2, 60, 1))
+        >>> x, s = np.hstack([v, np.exp(v) * u]), np.hstack([u**2 - 1 - v, -u * np.exp(-v)])
+        >>> bends = Bends.of(x, s)
+        >>> unexplained(x, s).round(2), unexplained(*bends.straightened(x, s)).round(2)
+        (array([0.74, 0.93]), array([0., 0.]))
+        >>> Bends.of(v, -v) is None
+        True
+        """
+        n, d = points.shape
+        if not (1 < d <= MOST_AXES and COLUMNS * n >= _fewest_columns(d) and (points.std(axis=0) > 0).all()):
+            return None
+        rows = np.linspace(0, n - 1, min(n, MOST_ROWS)).astype(int)
+        points, scores = points[rows], scores[rows]
+        share, found = unexplained(points, scores), list[Bend]()
+        before, straight = float(share.sum()), STRAIGHT * np.count_nonzero(share >= BENT)
+        while len(found) < MOST_STEPS and share.max() >= BENT:
+            tried = list(_tried(points, scores))
+            bend, left = min(tried, key=lambda each: np.float32(each[1].sum()), default=(None, share))
+            if bend is None or left.sum() > WORTH_A_STEP * share.sum():
+                break
+            found, share = [*found, bend], left
+            points, scores = bend.straightened(points, scores)
+        found = found if share.sum() <= min(straight, STRAIGHTER * before) else []
+        return cls(tuple(found), float(share.sum()) / before) if found else None
+
+    @property
+    def surely(self) -> bool:
+        """Whether hardly anything of them is left."""
+        return self.left <= SURELY_STRAIGHTER
+
+    def straightened(self, points: Rows, scores: Rows) -> tuple[Rows, Rows]:
+        """Points and scores in coordinates without these bends."""
+        for bend in self.each:
+            points, scores = bend.straightened(points, scores)
+        return points, scores
+
+
+def bends_of(prepared: Prepared) -> Bends | None:
+    """The bends of all tasks' points together."""
+    rows = prepared.distinct[:1] if prepared.tasks.share_points else prepared.distinct
+    return Bends.of(np.concatenate([r.points for r in rows]), np.concatenate([r.scores for r in rows]))
+
+
+def unexplained(points: Rows, scores: Rows) -> Float[np.ndarray, " d"]:
+    """Share of each score's variance that lines in the points do not explain: of a Gaussian's none.
+
+    >>> x = np.random.default_rng(0).normal(size=(50, 2))
+    >>> unexplained(x, -x).round(2), unexplained(x, -x - x**2).round(1)
+    (array([0., 0.]), array([0.6, 0.5]))
+    """
+    left = _residual(np.column_stack([np.ones(len(points)), points]), scores)
+    return left / np.maximum(np.var(scores, axis=0), 1e-300)
+
+
+def _tried(points: Rows, scores: Rows) -> Iterator[tuple[Bend, Float[np.ndarray, " d"]]]:
+    """The likeliest axes, with how bent the target is in their coordinates."""
+    x, s = (points - points.mean(axis=0)) / points.std(axis=0), scores * points.std(axis=0)
+    explained = [_unexplained_by_growth(axis, x, s) for axis in range(x.shape[1])]
+    for axis in np.argsort(np.float32(explained), kind="stable")[:TRIED]:
+        bend = Bend.along(int(axis), points, scores)
+        with np.errstate(over="ignore", invalid="ignore"):
+            there = bend.straightened(points, scores)
+        if np.isfinite(there).all() and (there[0].std(axis=0) > 0).all():
+            yield bend, unexplained(*there)
+
+
+def _unexplained_by_growth(axis: int, x: Rows, s: Rows) -> float:
+    """What is left of an axis's score by all columns, in units of what a curve along it and a line leave."""
+    known, columns = _columns(axis, x, s)
+    score = _centred(s[:, [axis]])
+    alone, both = (_residual(c, score)[0] for c in (known, np.hstack([known, columns])))
+    return float(both / max(alone, 1e-300))
+
+
+def _growth(axis: int, x: Rows, s: Rows) -> tuple[Float[np.ndarray, " d"], Float[np.ndarray, " d"]]:
+    """g of every axis, and c where it is zero; both are zero of v itself."""
+    known, columns = _columns(axis, x, s)
+    coefficients = _least_squares(np.hstack([known, columns]), _centred(s[:, axis]))[known.shape[1] :]
+    of_products, of_v, *_ = [*coefficients.reshape(-1, x.shape[1] - 1), np.zeros(x.shape[1] - 1)]
+    return np.insert(-of_products, axis, 0.0), np.insert(-of_v / 2, axis, 0.0)
+
+
+def _course(axis: int, x: Rows, s: Rows, growth: Float[np.ndarray, " d"]) -> Float[np.ndarray, "3 d"]:
+    """a, b and c of the axes that grow. Scores of all of them are told apart where there are rows enough."""
+    v, (n, d) = x[:, axis], x.shape
+    powers, course, growing = np.column_stack([np.ones(n), v, v**2]), np.zeros((3, d)), np.flatnonzero(growth)
+    for j in growing:
+        with_it = growing if COLUMNS * n >= 3 + growing.size else np.array([j])
+        width = np.exp(growth[j] * v)[:, None]
+        weighted = s[:, with_it] * np.exp(np.outer(v, growth[with_it]))  # times the width, over the width
+        course[:, j] = _least_squares(np.hstack([powers / width, weighted]), x[:, j] / width[:, 0])[:3]
+    return course
+
+
+def _columns(axis: int, x: Rows, s: Rows) -> tuple[Float[np.ndarray, "n p"], Float[np.ndarray, "n q"]]:
+    """What a score may be in turned axes without any bend, and x_j s_j, v s_j, v^2 s_j, as far as there are rows.
+
+    All are centred, not the constant among them: of columns that say the same, as s_i and x_j s_j do where j grows
+    along i, the shortest of all solutions would otherwise take some of each to make the constant shorter.
+    """
+    (n, d), v, others = x.shape, x[:, [axis]], np.delete(np.arange(x.shape[1]), axis)
+    known = np.hstack([x, s[:, others], v**2, v**3])
+    products = [x[:, others] * s[:, others], v * s[:, others], v**2 * s[:, others]]
+    room = int(COLUMNS * n - known.shape[1]) // (d - 1)
+    return _centred(known), _centred(np.hstack(products[: max(room, 1)]))
+
+
+def _fewest_columns(d: int) -> int:
+    """Columns of the smallest of all lines."""
+    return 3 * d + 1
+
+
+def _centred(columns: Float[np.ndarray, " n *p"]) -> Float[np.ndarray, " n *p"]:
+    return columns - columns.mean(axis=0)
+
+
+def _residual(columns: Float[np.ndarray, "n p"], values: Float[np.ndarray, "n m"]) -> Float[np.ndarray, " m"]:
+    """Variance of what least squares leave, by degrees of freedom."""
+    left = values - columns @ _least_squares(columns, values)
+    return np.sum(left**2, axis=0) / max(len(values) - columns.shape[1], 1)
+
+
+def _least_squares(columns: Float[np.ndarray, "n p"], values: Float[np.ndarray, " n *m"]) -> np.ndarray:
+    length = np.maximum(np.linalg.norm(columns, axis=0), 1e-300)
+    found = np.linalg.lstsq(columns / length, values, rcond=NOTHING)[0]
+    return found / (length if found.ndim == 1 else length[:, None])
