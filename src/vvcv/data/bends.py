@@ -163,7 +163,7 @@ def _tried(points: Rows, scores: Rows) -> Iterator[tuple[Bend, Float[np.ndarray,
     """The likeliest axes, with how bent the target is in their coordinates."""
     x, s = (points - points.mean(axis=0)) / points.std(axis=0), scores * points.std(axis=0)
     explained = [_unexplained_by_growth(axis, x, s) for axis in range(x.shape[1])]
-    for axis in np.argsort(np.float32(explained), kind="stable")[:TRIED]:
+    for axis in np.argsort(np.array(explained, np.float32), kind="stable")[:TRIED]:
         bend = Bend.along(int(axis), points, scores)
         with np.errstate(over="ignore", invalid="ignore"):
             there = bend.straightened(points, scores)
