@@ -114,7 +114,7 @@ class Bends:
         True
         """
         n, d = points.shape
-        if not (1 < d <= MOST_AXES and COLUMNS * n >= _fewest_columns(d) and (points.std(axis=0) > 0).all()):
+        if not (1 < d <= MOST_AXES and COLUMNS * n >= _fewest_columns(d) and _have_squares(points, scores)):
             return None
         rows = np.linspace(0, n - 1, min(n, MOST_ROWS)).astype(int)
         points, scores = points[rows], scores[rows]
@@ -210,6 +210,14 @@ def _columns(axis: int, x: Rows, s: Rows) -> tuple[Float[np.ndarray, "n p"], Flo
     products = [x[:, others] * s[:, others], v * s[:, others], v**2 * s[:, others]]
     room = int(COLUMNS * n - known.shape[1]) // (d - 1)
     return _centred(known), _centred(np.hstack(products[: max(room, 1)]))
+
+
+def _have_squares(points: Rows, scores: Rows) -> bool:
+    """Whether axes vary, and scores in units of theirs are numbers that can be multiplied."""
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        unit = points.std(axis=0)
+        square = np.sum((scores * unit) ** 2, axis=0)
+    return bool((unit > 0).all() and np.isfinite(square).all() and (square > 0).all())
 
 
 def _fewest_columns(d: int) -> int:
