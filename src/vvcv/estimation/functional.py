@@ -33,9 +33,9 @@ from .result import Estimate
 from .run import estimate
 from .weights import ROUNDING
 
-#: Part of its terms' errors below which a function's own is small because they cancel: the linear part then varies little
-#: and is followed by itself to more digits than the terms are. (Of waves that differ by .001 exp(x/2) the difference is
-#: known to 5e-9 instead of 3e-5.)
+#: Part of its terms' errors below which a function's own is small because they cancel: its linear part then varies
+#: little, and is followed by itself to more digits than the terms are. (The difference of two waves that differ by
+#: .001 exp(x/2) is known to 5e-9 instead of 3e-5.)
 CANCELLED = 0.2
 
 

@@ -264,7 +264,7 @@ class Ladder:
         member, view = fit.members.index(task), next(view for view in self.views if view.has(fit))
         mean, move, usual = float(fit.mean[member]), fit.move(member), float(fit.left_out_error[member])
         left = witness_of(self.prepared, task, mean, fit.left_out(member), move, usual, fit.hidden)
-        error, promised = float(fit.std_error[member]), float(fit.promised[member])
+        error, promised = view.std_error(fit, member), float(fit.promised[member])
         merit = float(fit.merits[member])
         if self.prepared.has_flat_piece(task):
             surest = max(promised, left.error)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from math import hypot
 from typing import NamedTuple
 
 import numpy as np
@@ -30,12 +31,21 @@ from .weights import Variate
 DRAWN_IN, STRAIGHTENED, ON_FEW_AXES = ", tails drawn in", ", straightened", ", few of all axes"
 
 
+#: What means in straightened coordinates may be off by beyond the last values, in units of how far all values have moved
+#: them, beside what any mean may be. Where a funnel widens, integrands grow, and what means have moved by they mostly
+#: have still to go, half of it and more: intervals of 26 problems (seeds 21670 to 21677, 21600 to 21603) covered 91 and
+#: 90 % without, 95 and 93 % at .6, 96 and 94 % at .8, with interval scores a twentieth better.
+STILL_MOVING_THERE = 0.7
+
+
 class Look(NamedTuple):
-    """Other coordinates, what is said of them, and whether the data need not be seen as they are."""
+    """Other coordinates, what is said of them, whether the data need not be seen as they are, and how much of what has
+    moved a mean there it may be off by."""
 
     seen: Seen
     words: str
     instead: bool
+    still_moving: float = 0.0
 
 
 class View(NamedTuple):
@@ -44,6 +54,7 @@ class View(NamedTuple):
     fits: KernelFits
     seen: Seen | None = None
     words: str = ""
+    still_moving: float = 0.0
 
     def has(self, fit: KernelFit | OneFunctionFit) -> bool:
         """Whether a fit is one of these."""
@@ -52,6 +63,11 @@ class View(NamedTuple):
     def describe(self, fit: KernelFit | OneFunctionFit) -> str:
         """The fit in words."""
         return describe(fit) + self.words
+
+    def std_error(self, fit: KernelFit | OneFunctionFit, member: int) -> float:
+        """The error bar of a fit's mean of one of its tasks."""
+        drift = fit.hidden * float(np.sum(fit.move(member)))
+        return hypot(float(fit.std_error[member]), self.still_moving * drift)
 
     def variate(self, fit: KernelFit | OneFunctionFit, member: int) -> Variate:
         """What a fit says of one of its tasks, as a function of points and scores in the user's coordinates."""
@@ -62,7 +78,9 @@ def other_looks(prepared: Prepared) -> list[Look]:
     """The coordinates, beside the given ones, in which the target is closer to a Gaussian."""
     tail, bends = tail_of(prepared), bends_of(prepared)
     looks = [] if tail is None else [Look(tail.drawn_in, DRAWN_IN, tail.at_most < LIGHT)]
-    return looks if bends is None else [*looks, Look(bends.straightened, STRAIGHTENED, bends.surely)]
+    if bends is not None:
+        looks.append(Look(bends.straightened, STRAIGHTENED, bends.surely, STILL_MOVING_THERE))
+    return looks
 
 
 def views_of(prepared: Prepared, options: Options, looks: Sequence[Look] = ()) -> list[View]:
@@ -71,8 +89,10 @@ def views_of(prepared: Prepared, options: Options, looks: Sequence[Look] = ()) -
     if not any(look.instead for look in looks):
         fits = KernelFits(prepared, options)
         views = [View(fits), *_on_few_axes(fits)]
-    others = (View(KernelFits(seen_as(prepared, look.seen), options), look.seen, look.words) for look in looks)
-    return [*views, *others]
+    for look in looks:
+        there = KernelFits(seen_as(prepared, look.seen), options)
+        views.append(View(there, look.seen, look.words, look.still_moving))
+    return views
 
 
 def worth_fitting(views: list[View]) -> list[View]:
