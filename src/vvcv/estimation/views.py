@@ -31,10 +31,10 @@ from .weights import Variate
 DRAWN_IN, STRAIGHTENED, ON_FEW_AXES = ", tails drawn in", ", straightened", ", few of all axes"
 
 
-#: What means in straightened coordinates may be off by beyond the last values, in units of how far all values have moved
-#: them, beside what any mean may be. Where a funnel widens, integrands grow, and what means have moved by they mostly
-#: have still to go, half of it and more: intervals of 26 problems (seeds 21670 to 21677, 21600 to 21603) covered 91 and
-#: 90 % without, 95 and 93 % at .6, 96 and 94 % at .8, with interval scores a twentieth better.
+#: What means in straightened coordinates may be off by beyond the last values, in units of how far all of these have
+#: moved them, beside what any mean may be. Where a funnel widens, integrands grow, and what means have moved by they
+#: mostly have still to go, half of it and more: intervals of 26 problems (seeds 21670 to 21677, 21600 to 21603) covered
+#: 91 and 90 % without, 95 and 93 % at .6, 96 and 94 % at .8, with interval scores a twentieth better.
 STILL_MOVING_THERE = 0.7
 
 
