@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vvcv.data.bends import Bend, Bends, unexplained
+from vvcv.data import Prepared, Task, Tasks
+from vvcv.data.bends import Bend, Bends, bends_of, unexplained
 from vvcv.runtime.precision import float64
 
 #: Log densities, and draws from standard normal numbers.
@@ -113,3 +114,11 @@ def test_few_points_one_axis_and_columns_that_stand_still_are_left_alone():
     x, s = sample("funnel")
     assert Bends.of(x[:, :1], s[:, :1]) is None
     assert Bends.of(np.column_stack([x, np.ones(60)]), np.column_stack([s, np.zeros(60)])) is None
+
+
+@pytest.mark.parametrize("far", [1e4, 1e9, 1e100])
+def test_a_point_beyond_all_others_leads_to_numbers_or_to_nothing(far):
+    x, s = sample("funnel", n=600)
+    x[7, 0], s[7, 0] = far, -far
+    bends = bends_of(Prepared.of(Tasks([Task(x, s, np.sin(x[:, 0]))])))
+    assert bends is None or np.isfinite(bends.straightened(x, s)).all()

@@ -21,6 +21,7 @@ tell a funnel or a banana exactly. Expectations are the same in all coordinates,
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -143,9 +144,14 @@ class Bends:
 
 
 def bends_of(prepared: Prepared) -> Bends | None:
-    """The bends of all tasks' points together."""
+    """The bends of all tasks' points together; None where numbers end on the way."""
     rows = prepared.distinct[:1] if prepared.tasks.share_points else prepared.distinct
-    return Bends.of(np.concatenate([r.points for r in rows]), np.concatenate([r.scores for r in rows]))
+    points, scores = np.concatenate([r.points for r in rows]), np.concatenate([r.scores for r in rows])
+    with suppress(np.linalg.LinAlgError), np.errstate(over="ignore", invalid="ignore"):
+        found = Bends.of(points, scores)
+        if found is not None and np.isfinite(found.straightened(points, scores)).all():
+            return found
+    return None
 
 
 def unexplained(points: Rows, scores: Rows) -> Float[np.ndarray, " d"]:
