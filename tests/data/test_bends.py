@@ -39,7 +39,7 @@ _MIX = np.array([[1.0, 0.5, 0.0], [0.0, 1.0, -0.7], [0.0, 0.0, 2.0]])
 def sample(name, n=60, seed=0):
     density, from_normal = TARGETS[name]
     x = from_normal(np.random.default_rng(seed).normal(size=(n, 4)))
-    return x, np.asarray(jax.vmap(jax.grad(density))(jnp.asarray(x)))
+    return x, np.array(jax.vmap(jax.grad(density))(jnp.asarray(x)))
 
 
 @pytest.mark.parametrize("name", TARGETS)
