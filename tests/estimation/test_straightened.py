@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 import vvcv
 from vvcv.data import Prepared
@@ -84,3 +85,12 @@ def test_rows_keep_their_order_and_values():
         np.testing.assert_allclose(after.points, points, rtol=1e-9, atol=1e-12)
         np.testing.assert_allclose(after.scores, scores, rtol=1e-9, atol=1e-9)
         np.testing.assert_array_equal(after.values, before.values)
+
+
+@pytest.mark.parametrize("far", [1e3, 1e9, 1e30])
+def test_one_row_beyond_all_others_ends_no_estimate(far):
+    tasks, _ = regression(4)
+    points, scores = tasks[0].points.copy(), tasks[0].scores.copy()
+    points[7, 4], scores[7, 4] = far, -far
+    found = vvcv.estimate(vvcv.Task(points, scores, np.sin(points[:, 0])), on_alarm="ignore")
+    assert np.isfinite(found.mean).all() and np.isfinite(found.std_error).all()

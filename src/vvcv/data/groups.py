@@ -101,7 +101,8 @@ def _extreme(z: Float[np.ndarray, "n d"], t: Float[np.ndarray, "n d"] | None) ->
     """
     starts = np.eye(z.shape[1])
     if t is not None:
-        starts = np.hstack([starts, np.linalg.eigh(t.T @ t / max(np.abs(t).max() ** 2, 1e-300))[1]])
+        unit = t / max(float(np.abs(t).max()), 1e-300)  # whose squares are numbers
+        starts = np.hstack([starts, np.linalg.eigh(unit.T @ unit)[1]])
     found = [starts]
     for power in (2, 3):
         w = starts

@@ -86,7 +86,10 @@ class StudentTail:
         if n < FEWEST or factor is None:
             return None
         centre = np.median(points, axis=0)
-        squared = np.sum(((points - centre) @ factor) ** 2, axis=1)
+        with np.errstate(over="ignore"):
+            squared = np.sum(((points - centre) @ factor) ** 2, axis=1)
+        if not np.isfinite(squared).all():
+            return None
         outer = np.argsort(squared, kind="stable")[-int(OUTER * n) :]
         a, squared = -np.sum((points[outer] - centre) * scores[outer], axis=1), squared[outer]
         if not (a.mean() > 0 and squared.min() > 0 and np.ptp(squared) > 1e-9 * squared.max()):
