@@ -29,6 +29,7 @@ from jaxtyping import Float
 
 from .prepare import Prepared
 from .rounding import rounded
+from .seen import together
 
 Rows = Float[np.ndarray, "n d"]
 
@@ -73,9 +74,9 @@ class Bend:
 
     @classmethod
     def along(cls, axis: int, points: Rows, scores: Rows) -> Bend:
-        """What is least bent of the coordinates (v, u) for one axis v."""
+        """The bend along one axis, as least squares tell it."""
         middle, unit = points.mean(axis=0), points.std(axis=0)
-        x, s = (points - middle) / unit, scores * unit
+        x, s = _standard(points, scores)
         growth, bend = _growth(axis, x, s)
         growth = np.where(np.abs(growth) < FLATTEST, 0.0, rounded(np.clip(growth, -STEEPEST, STEEPEST)))
         course = np.where(growth == 0, np.multiply.outer([0, 0, 1], bend), _course(axis, x, s, growth))
@@ -128,8 +129,9 @@ class Bends:
                 break
             found, share = [*found, bend], left
             points, scores = bend.straightened(points, scores)
-        found = found if share.sum() <= min(straight, STRAIGHTER * before) else []
-        return cls(tuple(found), float(share.sum()) / before) if found else None
+        if not found or share.sum() > min(straight, STRAIGHTER * before):
+            return None
+        return cls(tuple(found), float(share.sum()) / before)
 
     @property
     def surely(self) -> bool:
@@ -145,8 +147,7 @@ class Bends:
 
 def bends_of(prepared: Prepared) -> Bends | None:
     """The bends of all tasks' points together; None where numbers end on the way."""
-    rows = prepared.distinct[:1] if prepared.tasks.share_points else prepared.distinct
-    points, scores = np.concatenate([r.points for r in rows]), np.concatenate([r.scores for r in rows])
+    points, scores = together(prepared)
     with suppress(np.linalg.LinAlgError), np.errstate(over="ignore", invalid="ignore"):
         found = Bends.of(points, scores)
         if found is not None and np.isfinite(found.straightened(points, scores)).all():
@@ -167,7 +168,7 @@ def unexplained(points: Rows, scores: Rows) -> Float[np.ndarray, " d"]:
 
 def _tried(points: Rows, scores: Rows) -> Iterator[tuple[Bend, Float[np.ndarray, " d"]]]:
     """The likeliest axes, with how bent the target is in their coordinates."""
-    x, s = (points - points.mean(axis=0)) / points.std(axis=0), scores * points.std(axis=0)
+    x, s = _standard(points, scores)
     explained = [_unexplained_by_growth(axis, x, s) for axis in range(x.shape[1])]
     for axis in np.argsort(np.array(explained, np.float32), kind="stable")[:TRIED]:
         bend = Bend.along(int(axis), points, scores)
@@ -175,6 +176,12 @@ def _tried(points: Rows, scores: Rows) -> Iterator[tuple[Bend, Float[np.ndarray,
             there = bend.straightened(points, scores)
         if np.isfinite(there).all() and (there[0].std(axis=0) > 0).all():
             yield bend, unexplained(*there)
+
+
+def _standard(points: Rows, scores: Rows) -> tuple[Rows, Rows]:
+    """Points with mean zero and variance one, and scores in these units."""
+    unit = points.std(axis=0)
+    return (points - points.mean(axis=0)) / unit, scores * unit
 
 
 def _unexplained_by_growth(axis: int, x: Rows, s: Rows) -> float:

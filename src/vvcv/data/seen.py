@@ -41,6 +41,17 @@ def seen_as(prepared: Prepared, seen: Seen) -> Prepared:
     return replace(prepared, tasks=Tasks(tasks), distinct=tuple(rows))
 
 
+def together(prepared: Prepared) -> tuple[Rows, Rows]:
+    """Points and scores of all tasks, those on the same points once.
+
+    >>> x = np.zeros((3, 2))
+    >>> together(Prepared.of(Tasks.shared(x + np.eye(3, 2), -x, np.eye(3))))[0].shape
+    (3, 2)
+    """
+    rows = prepared.distinct[:1] if prepared.tasks.share_points else prepared.distinct
+    return np.concatenate([r.points for r in rows]), np.concatenate([r.scores for r in rows])
+
+
 class OnFewAxes(NamedTuple):
     """What few axes span, and the tasks whose values are functions of that."""
 

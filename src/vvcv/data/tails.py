@@ -23,6 +23,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from .prepare import Prepared
+from .seen import together
 from .standardize import SMALLEST_PRECISION, Order
 
 #: Degrees of freedom from which on a tail is light: with fewer, a square has no fourth moment, and averages of
@@ -165,8 +166,7 @@ Tail = StudentTail | AxisTails
 
 def tail_of(prepared: Prepared) -> Tail | None:
     """The tail of all tasks' points together, or of single axes, where it is surely heavier than a Gaussian's."""
-    rows = prepared.distinct[:1] if prepared.tasks.share_points else prepared.distinct
-    points, scores = np.concatenate([r.points for r in rows]), np.concatenate([r.scores for r in rows])
+    points, scores = together(prepared)
     tail = StudentTail.of(points, scores, axes=prepared.axes)
     if tail is not None and tail.heavy:
         return tail
