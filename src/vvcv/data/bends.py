@@ -23,15 +23,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 from jaxtyping import Float
 
+from .lines import Rows, least_squares, nearly_left, standard
+from .pooled import Pooled, likeliest
 from .prepare import Prepared
 from .rounding import rounded
 from .seen import together
-
-Rows = Float[np.ndarray, "n d"]
 
 #: Share of a score's variance that no line in the points explains, from which on its axis is bent, and as much of it as
 #: other coordinates may leave of such axes on average. Funnels, bananas and regressions of unknown noise are left with
@@ -57,10 +58,6 @@ MOST_AXES, MOST_ROWS = 50, 500
 #: deviations is no scale any more; and the flattest: with less a middle is what a banana's is.
 TRIED, STEEPEST, FLATTEST = 3, 3.5, 0.02
 
-#: Columns that say less than this part of what the largest does are none: scores of a Gaussian part are lines in the
-#: points, and what tells them apart is rounding.
-NOTHING = 1e-9
-
 
 @dataclass(frozen=True, eq=False)
 class Bend:
@@ -76,7 +73,7 @@ class Bend:
     def along(cls, axis: int, points: Rows, scores: Rows) -> Bend:
         """The bend along one axis, as least squares tell it."""
         middle, unit = points.mean(axis=0), points.std(axis=0)
-        x, s = _standard(points, scores)
+        x, s = standard(points, scores)
         growth, bend = _growth(axis, x, s)
         growth = np.where(np.abs(growth) < FLATTEST, 0.0, rounded(np.clip(growth, -STEEPEST, STEEPEST)))
         course = np.where(growth == 0, np.multiply.outer([0, 0, 1], bend), _course(axis, x, s, growth))
@@ -99,7 +96,7 @@ class Bend:
 class Bends:
     """Bends that are taken out one after the other, and what is left of the share that lines do not explain."""
 
-    each: tuple[Bend, ...]
+    each: tuple[Bend | Pooled, ...]
     left: float
 
     @classmethod
@@ -120,7 +117,7 @@ class Bends:
             return None
         rows = np.linspace(0, n - 1, min(n, MOST_ROWS)).astype(int)
         points, scores = points[rows], scores[rows]
-        share, found = unexplained(points, scores), list[Bend]()
+        share, found = unexplained(points, scores), list[Bend | Pooled]()
         before, straight = float(share.sum()), STRAIGHT * np.count_nonzero(share >= BENT)
         while len(found) < MOST_STEPS and share.max() >= BENT:
             tried = list(_tried(points, scores))
@@ -156,46 +153,65 @@ def bends_of(prepared: Prepared) -> Bends | None:
 
 
 def unexplained(points: Rows, scores: Rows) -> Float[np.ndarray, " d"]:
-    """Share of each score's variance that lines in the points do not explain: of a Gaussian's none.
+    """Share of each score's variance that no line in the points and no curve along its own axis explains.
+
+    None of it is left of a Gaussian, nor of a product of curved densities that kernels follow axis by axis.
 
     >>> x = np.random.default_rng(0).normal(size=(50, 2))
-    >>> unexplained(x, -x).round(2), unexplained(x, -x - x**2).round(1)
-    (array([0., 0.]), array([0.6, 0.5]))
+    >>> unexplained(x, -x - x**2).round(2), unexplained(x, -x - x[:, ::-1] ** 2).round(1)
+    (array([0., 0.]), array([0.6, 0.7]))
     """
-    left = _residual(np.column_stack([np.ones(len(points)), points]), scores)
-    return left / np.maximum(np.var(scores, axis=0), 1e-300)
+    x, s = standard(points, scores)
+    (n, d), line = x.shape, np.linalg.qr(np.column_stack([np.ones(len(x)), x]))[0]
+    score, square, cube = (each - line @ (line.T @ each) for each in (s, x**2, x**3))
+    for curve in (square, cube - square * _slope(cube, square)):
+        score = score - curve * _slope(score, curve)
+    return np.mean(score**2, axis=0) * n / max(n - d - 3, 1) / np.maximum(np.var(s, axis=0), 1e-300)
 
 
-def _tried(points: Rows, scores: Rows) -> Iterator[tuple[Bend, Float[np.ndarray, " d"]]]:
+def _slope(of: Rows, along: Rows) -> Float[np.ndarray, " d"]:
+    """Of every column along another one."""
+    return np.sum(of * along, axis=0) / np.maximum(np.sum(along**2, axis=0), 1e-300)
+
+
+def _tried(points: Rows, scores: Rows) -> Iterator[tuple[Bend | Pooled, Float[np.ndarray, " d"]]]:
     """The likeliest axes, with how bent the target is in their coordinates."""
-    x, s = _standard(points, scores)
-    explained = [_unexplained_by_growth(axis, x, s) for axis in range(x.shape[1])]
-    for axis in np.argsort(np.array(explained, np.float32), kind="stable")[:TRIED]:
-        bend = Bend.along(int(axis), points, scores)
+    both: Iterator[Bend | Pooled] = chain(_growing(points, scores), _pooling(points, scores))
+    for bend in both:
         with np.errstate(over="ignore", invalid="ignore"):
             there = bend.straightened(points, scores)
         if np.isfinite(there).all() and (there[0].std(axis=0) > 0).all():
             yield bend, unexplained(*there)
 
 
-def _standard(points: Rows, scores: Rows) -> tuple[Rows, Rows]:
-    """Points with mean zero and variance one, and scores in these units."""
-    unit = points.std(axis=0)
-    return (points - points.mean(axis=0)) / unit, scores * unit
+def _growing(points: Rows, scores: Rows) -> Iterator[Bend]:
+    """Bends along the axes whose scores they explain best."""
+    x, s = standard(points, scores)
+    explained = [_unexplained_by_growth(axis, x, s) for axis in range(x.shape[1])]
+    for axis in np.argsort(np.array(explained, np.float32), kind="stable")[:TRIED]:
+        yield Bend.along(int(axis), points, scores)
+
+
+def _pooling(points: Rows, scores: Rows) -> Iterator[Pooled]:
+    """Groups pulled together along the axis that explains the others' scores best, if there are rows enough."""
+    n, d = points.shape
+    pooled = Pooled.along(likeliest(points, scores), points, scores) if d > 2 and COLUMNS * n >= 2 * d else None
+    if pooled is not None:
+        yield pooled
 
 
 def _unexplained_by_growth(axis: int, x: Rows, s: Rows) -> float:
     """What is left of an axis's score by all columns, in units of what a curve along it and a line leave."""
     known, columns = _columns(axis, x, s)
     score = _centred(s[:, [axis]])
-    alone, both = (_residual(c, score)[0] for c in (known, np.hstack([known, columns])))
+    alone, both = (nearly_left(c, score)[0] for c in (known, np.hstack([known, columns])))
     return float(both / max(alone, 1e-300))
 
 
 def _growth(axis: int, x: Rows, s: Rows) -> tuple[Float[np.ndarray, " d"], Float[np.ndarray, " d"]]:
     """g of every axis, and c where it is zero; both are zero of v itself."""
     known, columns = _columns(axis, x, s)
-    coefficients = _least_squares(np.hstack([known, columns]), _centred(s[:, axis]))[known.shape[1] :]
+    coefficients = least_squares(np.hstack([known, columns]), _centred(s[:, axis]))[known.shape[1] :]
     of_products, of_v, *_ = [*coefficients.reshape(-1, x.shape[1] - 1), np.zeros(x.shape[1] - 1)]
     return np.insert(-of_products, axis, 0.0), np.insert(-of_v / 2, axis, 0.0)
 
@@ -208,7 +224,7 @@ def _course(axis: int, x: Rows, s: Rows, growth: Float[np.ndarray, " d"]) -> Flo
         with_it = growing if COLUMNS * n >= 3 + growing.size else np.array([j])
         width = np.exp(growth[j] * v)[:, None]
         weighted = s[:, with_it] * np.exp(np.outer(v, growth[with_it]))  # times the width, over the width
-        course[:, j] = _least_squares(np.hstack([powers / width, weighted]), x[:, j] / width[:, 0])[:3]
+        course[:, j] = least_squares(np.hstack([powers / width, weighted]), x[:, j] / width[:, 0])[:3]
     return course
 
 
@@ -240,15 +256,3 @@ def _fewest_columns(d: int) -> int:
 
 def _centred(columns: Float[np.ndarray, " n *p"]) -> Float[np.ndarray, " n *p"]:
     return columns - columns.mean(axis=0)
-
-
-def _residual(columns: Float[np.ndarray, "n p"], values: Float[np.ndarray, "n m"]) -> Float[np.ndarray, " m"]:
-    """Variance of what least squares leave, by degrees of freedom."""
-    left = values - columns @ _least_squares(columns, values)
-    return np.sum(left**2, axis=0) / max(len(values) - columns.shape[1], 1)
-
-
-def _least_squares(columns: Float[np.ndarray, "n p"], values: Float[np.ndarray, " n *m"]) -> np.ndarray:
-    length = np.maximum(np.linalg.norm(columns, axis=0), 1e-300)
-    found = np.linalg.lstsq(columns / length, values, rcond=NOTHING)[0]
-    return found / (length if found.ndim == 1 else length[:, None])
