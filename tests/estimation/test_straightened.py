@@ -94,3 +94,42 @@ def test_one_row_beyond_all_others_ends_no_estimate(far):
     points[7, 4], scores[7, 4] = far, -far
     found = vvcv.estimate(vvcv.Task(points, scores, np.sin(points[:, 0])), on_alarm="ignore")
     assert np.isfinite(found.mean).all() and np.isfinite(found.std_error).all()
+
+
+def centred_groups(seed, n=200):
+    """Effects of eight groups with a common mean and scale, and exact means of four of these by quadrature."""
+    y, noise = np.array([2.8, 0.8, -0.3, 0.7, -0.1, 0.1, 1.8, 1.2]), np.array([1.5, 1, 1.6, 1.1, 0.9, 1.1, 1, 1.8])
+    grid = np.linspace(-4, 2, 4001)  # log tau ~ N(-.5, 1), mu uniform, theta integrated out
+    spread = np.exp(2 * grid)[:, None] + noise**2
+    weight = 1 / spread
+    middle = np.sum(weight * y, axis=1) / weight.sum(axis=1)
+    log = -((grid + 0.5) ** 2) / 2 - np.sum(np.log(spread) + (y - middle[:, None]) ** 2 / spread, axis=1) / 2
+    log -= np.log(weight.sum(axis=1)) / 2
+    mass = np.exp(log - log.max())
+    mass /= mass.sum()
+    shrunk = noise[0] ** 2 / spread[:, 0]
+    effect = shrunk * middle + (1 - shrunk) * y[0]
+    exact = [mass @ middle, mass @ effect]
+    rng = np.random.default_rng([seed, n])
+    at = rng.choice(len(grid), size=n, p=mass)
+    v = grid[at][:, None]
+    mu = middle[at][:, None] + rng.normal(size=(n, 1)) / np.sqrt(weight[at].sum(axis=1, keepdims=True))
+    keep = np.exp(-2 * v) + noise**-2.0
+    theta = (np.exp(-2 * v) * mu + y / noise**2) / keep + rng.normal(size=(n, 8)) / np.sqrt(keep)
+    away = (theta - mu) * np.exp(-2 * v)
+    by_v = -(v + 0.5) + np.sum(away * (theta - mu) - 1, axis=1, keepdims=True)
+    scores = np.hstack([by_v, away.sum(axis=1, keepdims=True), (y - theta) / noise**2 - away])
+    points = np.hstack([v, mu, theta])
+    return vvcv.Tasks.shared(points, scores, points[:, 1:3]), np.array(exact)
+
+
+def test_centred_groups_are_followed_many_times_better_than_by_their_average():
+    """Pooled over four samples: measured .002 of the plain average's error, .25 where groups were left as they are."""
+    found, plain = [], []
+    for seed in range(4):
+        tasks, exact = centred_groups(seed)
+        estimate = vvcv.estimate(tasks, check=False)
+        assert all(STRAIGHTENED in words for words in estimate.kernel)
+        found.append(estimate.mean - exact)
+        plain.append(estimate.monte_carlo.mean - exact)
+    assert np.sum(np.square(found)) < 0.05**2 * np.sum(np.square(plain))
