@@ -1,8 +1,8 @@
 """Targets that widen or bend along one of their axes, as scores tell, and coordinates in which they do neither.
 
 Hierarchical models look like funnels: along the logarithm v of a scale the axes that it belongs to grow wider (groups
-with data of their own do so up to a point: `pooled.py`). Other posteriors bend like bananas. Where, along an axis v, the
-others have middles and widths
+with data of their own do so up to a point: `pooled.py`). Other posteriors bend like bananas. Where, along an axis v,
+the others have middles and widths
 
     x_j = m_j(v) + exp(g_j v) u_j,   m_j(v) = a_j + b_j v + c_j v^2
 
