@@ -121,3 +121,15 @@ def test_curves_along_axes_of_their_own_are_no_bends():
     u = np.random.default_rng(5).gamma(1.0, size=(100, 4))
     assert unexplained(np.log(u), 1.0 - u).max() < 0.1
     assert Bends.of(np.log(u), 1.0 - u) is None
+
+
+def test_one_point_deep_in_the_neck_does_not_outweigh_all_others():
+    """Its scores are millions of times as large as theirs, and its law is the same."""
+    x, s = groups()
+    mu = x[7, 1]
+    x[7, 0], x[7, 2:] = -9.0, mu + np.exp(-9.0) * np.linspace(-1, 1, len(Y))
+    s = scores(centred, x)
+    assert likeliest(x, s) == 0
+    pooled = Pooled.along(0, x, s)
+    assert abs(pooled.rate / pooled.unit[0] + 2) < 1e-4
+    assert np.abs(pooled.straightened(x, s)[1]).max() < 50

@@ -21,6 +21,7 @@ import numpy as np
 from jaxtyping import Float
 from scipy.linalg import LinAlgError, eigh
 from scipy.optimize import minimize_scalar
+from scipy.special import expit
 
 from .lines import Rows, least_squares, nearly_left, standard
 from .rounding import rounded
@@ -57,8 +58,8 @@ class Pooled:
         """
         x, s = standard(points, scores)
         v, others, target = x[:, axis], np.delete(x, axis, axis=1), np.delete(s, axis, axis=1)
-        rate = _rate(v, others, target)
-        k, line = others.shape[1], least_squares(_columns(v, others, rate), target)
+        k, rate = others.shape[1], _rate(v, others, target)
+        line = least_squares(*_weighed(v, others, target, rate))
         apart, together = (-rounded(each + each.T) / 2 for each in (line[1 : k + 1], line[k + 2 :]))
         try:
             share, turn = eigh(together, apart + together)
@@ -91,8 +92,9 @@ def likeliest(points: Rows, scores: Rows) -> int:
     2
     """
     x, s = standard(points, scores)
+    rates = [sign * rate for rate in RATES[1::2] for sign in (-1, 1)]
     left = [
-        min(_left(x[:, axis], np.delete(x, axis, axis=1), np.delete(s, axis, axis=1), rate) for rate in (-1.0, 1.0))
+        min(_left(x[:, axis], np.delete(x, axis, axis=1), np.delete(s, axis, axis=1), rate) for rate in rates)
         for axis in range(x.shape[1])
     ]
     return int(np.argmin(np.array(left, np.float32)))
@@ -108,13 +110,18 @@ def _rate(v: Float[np.ndarray, " n"], others: Rows, target: Rows) -> float:
 
 def _left(v: Float[np.ndarray, " n"], others: Rows, target: Rows, rate: float) -> float:
     """The part of the others' scores that no line with this growth explains."""
-    centred = target - target.mean(axis=0)
-    return float(np.mean(nearly_left(_columns(v, others, rate), centred) / np.sum(centred**2, axis=0)))
+    columns, weighed = _weighed(v, others, target, rate)
+    return float(np.mean(nearly_left(columns, weighed) / np.sum(weighed**2, axis=0)))
 
 
-def _columns(v: Float[np.ndarray, " n"], others: Rows, rate: float) -> Float[np.ndarray, "n p"]:
+def _weighed(v: Float[np.ndarray, " n"], others: Rows, target: Rows, rate: float) -> tuple[np.ndarray, Rows]:
+    """Columns and scores over 1 + exp(h v): one point deep in the neck of a funnel would outweigh all others.
+
+    Where lines have no noise, weights do not change them.
+    """
     line = np.column_stack([np.ones(len(v)), others])
-    return np.hstack([line, np.exp(rate * v)[:, None] * line])
+    apart, together = expit(-rate * v)[:, None], expit(rate * v)[:, None]
+    return np.hstack([apart * line, together * line]), apart * target
 
 
 def _course(growth: Float[np.ndarray, " n"], share: Float[np.ndarray, " k"], y: Rows, score: Rows) -> np.ndarray:
