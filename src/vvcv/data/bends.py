@@ -37,7 +37,7 @@ from .seen import together
 
 #: Share of a score's variance that neither a line in the points nor a curve along its own axis explains, from which on
 #: its axis is bent, and as much of it as other coordinates may leave of such axes on average. Funnels, bananas,
-#: regressions of unknown noise and centred groups of Gaussian data keep less than .01 of .2 to 1.
+#: regressions of unknown noise and centred groups of Gaussian data keep less than .02 of it.
 BENT, STRAIGHT = 0.1, 0.1
 
 #: The parts of it that may be left for other coordinates to be looked at, and for the old ones not to be; and after one
