@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import betaln, digamma, expit
 
-TAIL = 1.5
+TAIL, STEP = 1.5, 0.02
 
 
 class GroupedCounts:
@@ -20,7 +20,8 @@ class GroupedCounts:
         rng = np.random.default_rng(seed)
         self.trials = rng.integers(10, 40, groups)
         self.counts = rng.binomial(self.trials, rng.beta(3, 9, groups))
-        self.middle, self.precision = np.linspace(-7, 5, 601), 0.02 * (np.arange(1300) + 0.5)  # logit phi, log kappa
+        self.middle = STEP * np.arange(-350, 251)  # logit phi
+        self.precision = STEP * (np.arange(1300) + 0.5)  # log kappa
         phi, kappa = expit(self.middle)[:, None], np.exp(self.precision)
         a, b = phi * kappa, (1 - phi) * kappa
         log = np.log(phi * (1 - phi)) - TAIL * self.precision
@@ -37,8 +38,8 @@ class GroupedCounts:
         """Independent draws: a cell of the grid, a point in it, and rates given these."""
         cell = rng.choice(self.weight.size, size=n, p=self.weight.ravel())
         i, j = np.unravel_index(cell, self.weight.shape)
-        middle = self.middle[i] + (rng.uniform(size=n) - 0.5) * 0.02
-        precision = self.precision[j] + (rng.uniform(size=n) - 0.5) * 0.02
+        middle = self.middle[i] + (rng.uniform(size=n) - 0.5) * STEP
+        precision = self.precision[j] + (rng.uniform(size=n) - 0.5) * STEP
         a = (expit(middle) * np.exp(precision))[:, None] + self.counts
         b = (expit(-middle) * np.exp(precision))[:, None] + self.trials - self.counts
         # The logarithm of a gamma variable of a small shape: one of a shape larger by one, times a power of a uniform.

@@ -93,7 +93,7 @@ class Model:
 
 
 class Centred(Model):
-    """The eight schools in coordinates (mu, theta, log tau)."""
+    """Groups in coordinates (mu, theta, log tau): the eight schools, for one."""
 
     def _moments(self, logs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Means and squares of mu and theta = mu + tau z."""

@@ -98,7 +98,7 @@ class Bend:
 
 @dataclass(frozen=True, eq=False)
 class Bends:
-    """Bends that are taken out one after the other, and what is left of the share that lines do not explain."""
+    """Bends that are taken out one after the other, and what is left of the share that is unexplained."""
 
     each: tuple[Bend | Pooled, ...]
     left: float

@@ -1,8 +1,8 @@
 """The coordinates in which kernels see the data: as they are, with a heavy tail drawn in, straightened, along few axes.
 
 What follows a tail far out may follow it better where it is drawn in, or not; what is fitted both ways is weighed. So
-is a funnel or a banana that is straightened, and what is seen along few axes by several tasks on points of their own.
-(Those of tasks on the same points, and of one alone, are few for each: `KernelFits` sees to them.)
+is what is straightened (funnels, bananas, centred groups), and what is seen along few axes by several tasks on points
+of their own. (Those of tasks on the same points, and of one alone, are few for each: `KernelFits` sees to them.)
 """
 
 from __future__ import annotations
