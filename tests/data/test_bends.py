@@ -46,7 +46,7 @@ def sample(name, n=60, seed=0):
 def test_bends_are_taken_out_exactly_by_few_points(name):
     x, s = sample(name)
     bends = Bends.of(x, s)
-    assert bends is not None and bends.surely and len(bends.each) == (2 if name == "two funnels" else 1)
+    assert bends is not None and bends.surely and len(bends.each) == 1
     assert unexplained(x, s).max() > 0.3
     assert unexplained(*bends.straightened(x, s)).max() < 1e-6
     others = sample(name, seed=1)  # as exactly at points that nobody has seen

@@ -29,10 +29,12 @@ from itertools import chain
 import numpy as np
 from jaxtyping import Float
 
+from ..runtime.threads import one_thread
 from .lines import Rows, least_squares, nearly_left, standard
-from .pooled import Pooled, likeliest
+from .pooled import Pooled
 from .prepare import Prepared
 from .rounding import rounded
+from .scales import COLUMNS, pooled
 from .seen import together
 
 #: Share of a score's variance that neither a line in the points nor a curve along its own axis explains, from which on
@@ -48,9 +50,6 @@ STRAIGHTER, SURELY_STRAIGHTER, WORTH_A_STEP = 0.3, 0.1, 0.85
 
 #: Decimals of what is left that tell coordinates apart: where two leave nothing, rounding would choose.
 DECIMALS = 4
-
-#: Part of the rows that columns may be as many as: lines without noise need hardly more points than numbers.
-COLUMNS = 0.8
 
 #: How often a target is straightened along one axis after another: a scale for each of a few groups.
 MOST_STEPS = 5
@@ -149,7 +148,7 @@ class Bends:
 def bends_of(prepared: Prepared) -> Bends | None:
     """The bends of all tasks' points together; None where numbers end on the way."""
     points, scores = together(prepared)
-    with suppress(np.linalg.LinAlgError), np.errstate(over="ignore", invalid="ignore"):
+    with one_thread(), suppress(np.linalg.LinAlgError), np.errstate(over="ignore", invalid="ignore"):
         found = Bends.of(points, scores)
         if found is not None and np.isfinite(found.straightened(points, scores)).all():
             return found
@@ -180,12 +179,12 @@ def _slope(of: Rows, along: Rows) -> Float[np.ndarray, " d"]:
 
 def _tried(points: Rows, scores: Rows) -> Iterator[tuple[Bend | Pooled, Float[np.ndarray, " d"]]]:
     """The likeliest axes, with how bent the target is in their coordinates."""
-    both: Iterator[Bend | Pooled] = chain(_growing(points, scores), _pooling(points, scores))
+    both: Iterator[Bend | Pooled] = chain(_growing(points, scores), pooled(points, scores))
     for bend in both:
-        with np.errstate(over="ignore", invalid="ignore"):
+        with np.errstate(over="ignore", invalid="ignore"), suppress(np.linalg.LinAlgError):
             there = bend.straightened(points, scores)
-        if np.isfinite(there).all() and (there[0].std(axis=0) > 0).all():
-            yield bend, unexplained(*there)
+            if np.isfinite(there).all() and (there[0].std(axis=0) > 0).all():
+                yield bend, unexplained(*there)
 
 
 def _growing(points: Rows, scores: Rows) -> Iterator[Bend]:
@@ -194,14 +193,6 @@ def _growing(points: Rows, scores: Rows) -> Iterator[Bend]:
     explained = [_unexplained_by_growth(axis, x, s) for axis in range(x.shape[1])]
     for axis in np.argsort(np.array(explained, np.float32), kind="stable")[:TRIED]:
         yield Bend.along(int(axis), points, scores)
-
-
-def _pooling(points: Rows, scores: Rows) -> Iterator[Pooled]:
-    """Groups pulled together along the axis that explains the others' scores best, if there are rows enough."""
-    n, d = points.shape
-    pooled = Pooled.along(likeliest(points, scores), points, scores) if d > 2 and COLUMNS * n >= 2 * d else None
-    if pooled is not None:
-        yield pooled
 
 
 def _unexplained_by_growth(axis: int, x: Rows, s: Rows) -> float:

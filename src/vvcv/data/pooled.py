@@ -1,16 +1,14 @@
-"""Groups that are pulled together the more, the smaller their common scale is, and coordinates in which they are not.
+"""Coordinates that are Gaussian once a few scales are known, and others that are so whatever the scales are.
 
-In a centred hierarchical model every group has data of its own and a prior whose width is a parameter. Along the
-logarithm v of that width all others are Gaussian, or nearly, of a precision and a middle that change with v, as
+In a hierarchical model every group has data of its own and a prior whose width is a parameter, and the width of the
+noise is another one. Along the logarithms v of such widths all else is Gaussian, or nearly, of a precision and a pull
 
-    s = b0 + exp(h v) b1 - (A + exp(h v) B) x
+    P(v) = sum_k g_k(v) B_k,   p(v) = sum_k g_k(v) p_k,   g_k(v) = exp(h_k . v),   so that   s = p(v) - P(v) x
 
-which is linear in everything but h: least squares tell A, B, b0 and b1 without noise, a search along one line h. With
-M = A + B and the eigenvalues l_k of B in units of M, x = W y, W' M W = 1, every coordinate y_k is Gaussian of its own
-
-    precision t_k(v) = 1 - l_k + l_k exp(h v),   middle m_k(v) = (a_k + b_k exp(h v)) / t_k(v)
-
-(l_k = 1: a funnel; l_k = 0: what the scale does not reach) and u = W sqrt(t) (y - m) has the same precision M at any v.
+which is linear in all B_k and p_k: least squares tell them without noise (`scales.py` says what is tried as v and h).
+With x = W y, W such that P(0) is the unit matrix and the part that grows most is diagonal, and P = L L' in these
+coordinates, (v, W L' (y - P^-1 p)) has the same precision at any v. One scale whose groups are not divided by it has
+two parts, 1 and exp(h v), that are diagonal together: every y_k is then Gaussian on its own, a funnel or partly so.
 """
 
 from __future__ import annotations
@@ -19,119 +17,139 @@ from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float
-from scipy.linalg import LinAlgError, eigh
-from scipy.optimize import minimize_scalar
-from scipy.special import expit
+from scipy.linalg import LinAlgError, eigh, eigvalsh
+from scipy.special import logsumexp
 
-from .lines import Rows, least_squares, nearly_left, standard
+from .lines import Rows, least_squares, standard
 from .rounding import rounded
 
-#: Growths of a precision over one standard deviation of the axis that are tried, either way, before the best is
-#: refined, and how far around it. Centred groups of Gaussian data and of counts have .6 to 2.7 (seven targets).
-RATES, AROUND = (0.5, 1.0, 1.7, 3.0), 1.8
+Growth = Float[np.ndarray, "K a"]
+Parts = Float[np.ndarray, "K k k"]
+
+#: Rows whose precisions are factorised at a time: 10 MB of them in 50 dimensions.
+AT_A_TIME = 512
 
 
 @dataclass(frozen=True, eq=False)
 class Pooled:
-    """One axis, and how precisions and middles of the others change along it, in standard units."""
+    """Axes, and how precisions and pulls of all others grow along these, in standard units."""
 
-    axis: int
+    axes: tuple[int, ...]
     middle: Float[np.ndarray, " d"]
     unit: Float[np.ndarray, " d"]
-    rate: float
-    share: Float[np.ndarray, " d-1"]
-    turn: Float[np.ndarray, "d-1 d-1"]
-    back: Float[np.ndarray, "d-1 d-1"]
-    course: Float[np.ndarray, "2 d-1"]
+    growth: Growth
+    turn: Float[np.ndarray, "k k"]
+    back: Float[np.ndarray, "k k"]
+    parts: Parts
+    pulls: Float[np.ndarray, "K k"]
 
     @classmethod
-    def along(cls, axis: int, points: Rows, scores: Rows) -> Pooled | None:
-        """What least squares tell along one axis; None where no Gaussian has such precisions.
+    def along(cls, axes: tuple[int, ...], growth: Growth, points: Rows, scores: Rows) -> Pooled | None:
+        """What least squares tell along these axes; None where no Gaussian has such precisions.
+
+        Parts that grow along one axis each are precisions themselves, and what makes them less is noise.
 
         >>> rng = np.random.default_rng(0)
         >>> v, u = rng.normal(size=(2, 60, 1))
         >>> t = 1 + np.exp(v)
         >>> x, s = np.hstack([v, u / np.sqrt(t)]), np.hstack([(1 / t - u**2 / t) * np.exp(v) / 2 - v, -u * np.sqrt(t)])
-        >>> pooled = Pooled.along(0, x, s)
-        >>> bool(abs(pooled.rate / pooled.unit[0] - 1) < 1e-4), pooled.straightened(x, s)[1].shape
-        (True, (60, 2))
+        >>> pooled = Pooled.along((0,), np.array([[0.0], [x[:, 0].std()]]), x, s)
+        >>> y, g = pooled.straightened(x, s)
+        >>> np.allclose(g[:, 1], y[:, 1] * (g[0, 1] / y[0, 1]), atol=1e-5)
+        True
         """
         x, s = standard(points, scores)
-        v, others, target = _apart(axis, x, s)
-        k, rate = others.shape[1], _rate(v, others, target)
-        line = least_squares(*_weighed(v, others, target, rate))
-        apart, together = (-rounded(each + each.T) / 2 for each in (line[1 : k + 1], line[k + 2 :]))
+        v, others, target = apart(axes, x, s)
+        line = least_squares(*weighed(v, others, target, growth)).reshape(len(growth), -1, others.shape[1])
+        parts = -rounded(line[:, 1:] + line[:, 1:].transpose(0, 2, 1)) / 2
         try:
-            share, turn = eigh(together, apart + together)
+            turn = _turn(parts)
         except LinAlgError:
             return None
-        share, back = np.clip(share, 0.0, 1.0), turn.T @ (apart + together)
-        course = _course(np.exp(rate * v), share, others @ back.T, target @ turn)
-        return cls(axis, points.mean(axis=0), points.std(axis=0), rate, share, turn, back, course)
+        back, parts = turn.T @ parts.sum(axis=0), turn.T @ parts @ turn
+        if (np.count_nonzero(growth, axis=1) <= 1).all() and len(growth) == len(axes) + 1:
+            parts = np.array([_precision(part) for part in parts])
+        pulls = _pulls(np.exp(v @ growth.T), parts, others @ back.T, target @ turn)
+        return cls(axes, points.mean(axis=0), points.std(axis=0), growth, turn, back, parts, pulls)
 
     def straightened(self, points: Rows, scores: Rows) -> tuple[Rows, Rows]:
         """The coordinates (v, u), and scores of the density of these."""
         x, s = (points - self.middle) / self.unit, scores * self.unit
-        v, growth = x[:, self.axis], np.exp(self.rate * x[:, [self.axis]])
-        y, score = np.delete(x, self.axis, axis=1) @ self.back.T, np.delete(s, self.axis, axis=1) @ self.turn
-        precision, slope = 1 - self.share + self.share * growth, self.rate * growth
-        off = y - (self.course[0] + self.course[1] * growth) / precision
-        faster = self.share * slope / precision  # d log(precision) / dv
-        moved = (self.course[1] * slope - (y - off) * self.share * slope) / precision - faster * off / 2  # dy / dv
-        along = s[:, self.axis] + np.sum(score * moved, axis=1) - np.sum(faster, axis=1) / 2
-        width = np.sqrt(precision)
-        there, found = (off * width) @ self.turn.T, (score / width) @ self.back
-        return np.insert(there, self.axis, v, axis=1), np.insert(found, self.axis, along, axis=1)
+        v, others, target = apart(self.axes, x, s)
+        y, score, along = others @ self.back.T, target @ self.turn, s[:, self.axes]
+        parts = np.array_split(np.arange(len(x)), -(-len(x) // AT_A_TIME))
+        each = [self._straight(v[rows], y[rows], score[rows]) for rows in parts]
+        u, found, change = (np.concatenate(columns) for columns in zip(*each, strict=True))
+        there, scored = np.empty_like(x), np.empty_like(s)
+        there[:, self.axes], scored[:, self.axes] = v, along + change
+        others_at = _others(self.axes, x.shape[1])
+        there[:, others_at], scored[:, others_at] = u @ self.turn.T, found @ self.back
+        return there, scored
+
+    def _straight(self, v: Rows, y: Rows, score: Rows) -> tuple[Rows, Rows, Rows]:
+        """L' (y - P^-1 p), its scores, and what scores along the axes change by."""
+        growing = np.exp(v @ self.growth.T)
+        factor = np.linalg.cholesky(np.tensordot(growing, self.parts, 1))
+        inverse = np.linalg.inv(factor)
+        turned = inverse.transpose(0, 2, 1)
+        middle = _times(turned, _times(inverse, growing @ self.pulls))
+        u, change = _times(factor.transpose(0, 2, 1), y - middle), np.empty_like(v)
+        for axis, rate in enumerate(self.growth.T):
+            slope = np.tensordot(growing * rate, self.parts, 1)  # dP / dv
+            half = np.tril(inverse @ slope @ turned) * (1 - np.eye(y.shape[1]) / 2)  # dL = L half
+            pulled = _times(inverse, (growing * rate) @ self.pulls - _times(slope, middle))
+            moved = _times(turned, pulled - _times(half.transpose(0, 2, 1), u))  # dy / dv
+            change[:, axis] = np.sum(score * moved, axis=1) - np.trace(half, axis1=1, axis2=2)
+        return u, _times(inverse, score), change
 
 
-def likeliest(points: Rows, scores: Rows) -> int:
-    """The axis along which the others' scores are most nearly lines that change so.
+def apart(axes: tuple[int, ...], x: Rows, s: Rows) -> tuple[Float[np.ndarray, "n a"], Rows, Rows]:
+    """Some axes, the others, and the others' scores.
 
-    >>> x = np.random.default_rng(0).normal(size=(60, 3))
-    >>> likeliest(x, -x * (1 + np.exp(x[:, [2]])))
-    2
+    >>> apart((1,), np.array([[1.0, 2.0, 3.0]]), np.array([[4.0, 5.0, 6.0]]))
+    (array([[2.]]), array([[1., 3.]]), array([[4., 6.]]))
     """
-    x, s = standard(points, scores)
-    rates = [sign * rate for rate in RATES[1::2] for sign in (-1, 1)]
-    parts = (_apart(axis, x, s) for axis in range(x.shape[1]))
-    left = [min(_left(*each, rate) for rate in rates) for each in parts]
-    return int(np.argmin(np.array(left, np.float32)))
+    others = _others(axes, x.shape[1])
+    return x[:, axes], x[:, others], s[:, others]
 
 
-def _apart(axis: int, x: Rows, s: Rows) -> tuple[Float[np.ndarray, " n"], Rows, Rows]:
-    """An axis, the others, and the others' scores."""
-    return x[:, axis], np.delete(x, axis, axis=1), np.delete(s, axis, axis=1)
+def weighed(v: Float[np.ndarray, "n a"], others: Rows, target: Rows, growth: Growth) -> tuple[np.ndarray, Rows]:
+    """Columns of all lines, and scores, over the sum of all growths: a point deep in the neck of a funnel would
+    outweigh all others. Where lines have no noise, weights do not change them.
 
-
-def _rate(v: Float[np.ndarray, " n"], others: Rows, target: Rows) -> float:
-    """The growth that leaves least of the others' scores."""
-    first = min((sign * rate for rate in RATES for sign in (-1, 1)), key=lambda h: _left(v, others, target, h))
-    bounds = sorted((first / AROUND, first * AROUND))
-    found = minimize_scalar(lambda h: _left(v, others, target, h), bounds=bounds, options={"xatol": 1e-6})
-    return float(rounded(found.x))
-
-
-def _left(v: Float[np.ndarray, " n"], others: Rows, target: Rows, rate: float) -> float:
-    """The part of the others' scores that no line with this growth explains."""
-    columns, weighed = _weighed(v, others, target, rate)
-    return float(np.mean(nearly_left(columns, weighed) / np.sum(weighed**2, axis=0)))
-
-
-def _weighed(v: Float[np.ndarray, " n"], others: Rows, target: Rows, rate: float) -> tuple[np.ndarray, Rows]:
-    """Columns and scores over 1 + exp(h v): one point deep in the neck of a funnel would outweigh all others.
-
-    Where lines have no noise, weights do not change them.
+    >>> weighed(np.zeros((1, 1)), np.array([[3.0]]), np.array([[4.0]]), np.array([[0.0], [1.0]]))
+    (array([[0.5, 1.5, 0.5, 1.5]]), array([[2.]]))
     """
-    line = np.column_stack([np.ones(len(v)), others])
-    apart, together = expit(-rate * v)[:, None], expit(rate * v)[:, None]
-    return np.hstack([apart * line, together * line]), apart * target
+    line, exponents = np.column_stack([np.ones(len(v)), others]), v @ growth.T
+    total = logsumexp(exponents, axis=1, keepdims=True)
+    share = np.exp(exponents - total)
+    return (share[:, :, None] * line[:, None, :]).reshape(len(v), -1), np.exp(-total) * target
 
 
-def _course(growth: Float[np.ndarray, " n"], share: Float[np.ndarray, " k"], y: Rows, score: Rows) -> np.ndarray:
-    """a_k and b_k of all middles, every row weighed by the width that it has."""
-    columns, found = np.column_stack([np.ones(len(growth)), growth]), np.zeros((2, len(share)))
-    for k, part in enumerate(share):
-        precision = 1 - part + part * growth
-        width = np.sqrt(precision)
-        found[:, k] = least_squares(columns / width[:, None], (score[:, k] + precision * y[:, k]) / width)
-    return rounded(found)
+def _others(axes: tuple[int, ...], d: int) -> Float[np.ndarray, " k"]:
+    return np.delete(np.arange(d), axes)
+
+
+def _turn(parts: Parts) -> Float[np.ndarray, "k k"]:
+    """Coordinates in which the sum of all parts is one, and the largest of those that grow diagonal."""
+    whole = parts.sum(axis=0)
+    most = max(parts[1:], key=lambda part: round(float(np.sum(eigvalsh(part, whole) ** 2)), 4))
+    return eigh(most, whole)[1]
+
+
+def _precision(part: Float[np.ndarray, "k k"]) -> Float[np.ndarray, "k k"]:
+    """The nearest matrix that is a precision."""
+    values, vectors = np.linalg.eigh((part + part.T) / 2)
+    return (vectors * np.maximum(values, 0.0)) @ vectors.T
+
+
+def _pulls(growing: Float[np.ndarray, "n K"], parts: Parts, y: Rows, score: Rows) -> Float[np.ndarray, "K k"]:
+    """All p_k by least squares, every row weighed by the width that it has."""
+    pull = score + sum(growing[:, [k]] * (y @ part) for k, part in enumerate(parts))
+    width = np.sqrt(np.maximum(growing @ np.diagonal(parts, axis1=1, axis2=2), 1e-300))
+    each = [least_squares(growing / width[:, [j]], pull[:, j] / width[:, j]) for j in range(pull.shape[1])]
+    return rounded(np.array(each).T)
+
+
+def _times(matrices: Float[np.ndarray, "n k k"], vectors: Rows) -> Rows:
+    return np.matmul(matrices, vectors[:, :, None])[:, :, 0]
