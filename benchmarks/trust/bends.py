@@ -7,11 +7,13 @@
     two funnels  two such scales with half of the others each: (6, 80), (12, 120)
     banana       x_1 ~ N(0, 1), x_2 ~ N(x_1^2, 1), others N(0, 1): (2, 50), (5, 100), (20, 200)
     groups       effects of groups with a common mean and scale, centred, Gaussian data: (7, 60), (12, 150), (27, 300)
+    walks        a random walk seen in noise, the widths of both unknown: (12, 150), (22, 300)
     counts       rates of groups with a common beta distribution, centred, binomial data: (8, 100), (14, 250), (27, 400)
 
 Integrands: of the regression a coefficient, its square, the noise's variance and standard deviation; of funnels v, v^2,
 the first x and its square; of the banana x_2, x_2^2, x_1 x_2 and cos x_1; of groups the common mean, log scale, first
-effect and its square; of counts the common rate, the first group's and its square, and log kappa.
+effect and its square; of walks the first place and the last, its square, and the log step; of counts the common rate,
+the first group's and its square, and log kappa.
 
 Bars: coverage 85 % or more, RMSE at most 1.05 times the plain average's.
 Tuned on conjugate posteriors, funnels and bananas, these among them, of seeds from 21600 to 21677, and on other groups
@@ -26,7 +28,7 @@ from typing import NamedTuple
 
 import numpy as np
 from grouped_counts import GroupedCounts
-from hierarchical_models import Centred
+from hierarchical_models import Centred, Model, walk
 from scipy.special import gammaln
 from study import NO_HARM, Column, Lines, measured, run
 
@@ -100,6 +102,19 @@ def _groups(rng: np.random.Generator, n: int, d: int) -> Sample:
 
 
 @cache
+def _walk(length: int) -> tuple[Model, np.ndarray]:
+    model = walk(length)
+    return model, model.exact()
+
+
+def _walks(rng: np.random.Generator, n: int, d: int) -> Sample:
+    model, exact = _walk(d - 2)
+    x = model.sample(rng, n)
+    values = np.column_stack([x[:, 0], x[:, d - 3], x[:, d - 3] ** 2, x[:, d - 2]])
+    return Sample(x, model.score(x), values, [exact[0], exact[d - 3], exact[2 * d - 3], exact[d - 2]])
+
+
+@cache
 def _rates(groups: int) -> GroupedCounts:
     return GroupedCounts(groups, seed=groups)
 
@@ -118,6 +133,7 @@ TARGETS: dict[str, tuple[Draw, tuple[tuple[int, int], ...]]] = {
     "two funnels": (lambda rng, n, d: _funnels(rng, n, d, 2), ((6, 80), (12, 120))),
     "banana": (_banana, ((2, 50), (5, 100), (20, 200))),
     "groups": (_groups, ((7, 60), (12, 150), (27, 300))),
+    "walks": (_walks, ((12, 150), (22, 300))),
     "counts": (_counts, ((8, 100), (14, 250), (27, 400))),
 }
 

@@ -6,6 +6,7 @@ Given the scales, w is normal; the scales themselves have a density in closed fo
 drawn by rejection. Points are (w, logarithms of the scales).
 
     schools   mu ~ N(0, 10^2), tau half-normal of width 10, the eight estimates of Rubin (1981); d = 10
+    walk      a path of steps tau, seen in noise sigma, both half-normal of width 1; d = length + 2
     slopes    a + (b + tau z_j) x_ij, a and b ~ N(0, 2^2), tau and sigma half-normal of width 1, 21 groups of 4; d = 25
 """
 
@@ -58,11 +59,16 @@ class Model:
         return np.concatenate([mass @ mean, mass @ logs, mass @ second, mass @ logs**2])
 
     def _moments(self, logs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Means and squares of w given scales."""
+        """Means and squares of the coordinates given scales."""
         precision, pull, _ = self._given(logs)
-        covariance = np.linalg.inv(precision)
-        mean = np.einsum("gpq,gq->gp", covariance, pull)
+        change = self._change(logs)
+        covariance = change @ np.linalg.inv(precision) @ np.swapaxes(change, 1, 2)
+        mean = np.einsum("gpq,gq->gp", change, np.linalg.solve(precision, pull[..., None])[..., 0])
         return mean, np.diagonal(covariance, axis1=1, axis2=2) + mean**2
+
+    def _change(self, logs: np.ndarray) -> np.ndarray:
+        """The coordinates as lines in w given scales."""
+        return np.repeat(np.eye(len(self.prior))[None], len(logs), axis=0)
 
     def sample(self, rng: np.random.Generator, n: int) -> Points:
         """Independent draws."""
@@ -95,14 +101,11 @@ class Model:
 class Centred(Model):
     """Groups in coordinates (mu, theta, log tau): the eight schools, for one."""
 
-    def _moments(self, logs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Means and squares of mu and theta = mu + tau z."""
-        precision, pull, _ = self._given(logs)
-        change = np.repeat(np.eye(len(self.prior))[None], len(logs), axis=0) * np.exp(logs @ self.scaled)[:, None, :]
+    def _change(self, logs: np.ndarray) -> np.ndarray:
+        """Mu and theta = mu + tau z."""
+        change = super()._change(logs) * np.exp(logs @ self.scaled)[:, None, :]
         change[:, 1:, 0] = 1.0
-        covariance = change @ np.linalg.inv(precision) @ np.swapaxes(change, 1, 2)
-        mean = np.einsum("gpq,gq->gp", change, np.linalg.solve(precision, pull[..., None])[..., 0])
-        return mean, np.diagonal(covariance, axis1=1, axis2=2) + mean**2
+        return change
 
     def sample(self, rng: np.random.Generator, n: int) -> Points:
         x = super().sample(rng, n)
@@ -115,6 +118,27 @@ class Centred(Model):
         by_mu = away.sum(axis=1, keepdims=True) - mu / self.prior[0] ** 2
         by_tau = np.sum(away * (theta - mu) - 1, axis=1, keepdims=True) + 1 - np.exp(2 * log_tau) / self.widths**2
         return np.concatenate([by_mu, (self.y - theta) / self.noise**2 - away, by_tau], axis=1)
+
+
+class Walk(Model):
+    """Steps w that add up, in coordinates (path, log step, log noise)."""
+
+    def _change(self, logs: np.ndarray) -> np.ndarray:
+        return np.exp(logs[:, :1, None]) * self.columns
+
+    def sample(self, rng: np.random.Generator, n: int) -> Points:
+        x = super().sample(rng, n)
+        x[:, :-2] = np.exp(x[:, -2:-1]) * (x[:, :-2] @ self.columns.T)
+        return x
+
+    def score(self, x: Points) -> Points:
+        step = np.exp(x[:, -2:-1])
+        w = np.linalg.solve(self.columns, x[:, :-2].T).T / step
+        found = super().score(np.hstack([w, x[:, -2:]]))
+        by_w = found[:, :-2].copy()
+        found[:, :-2] = np.linalg.solve(self.columns.T, by_w.T).T / step
+        found[:, -2] -= np.sum(w * by_w, axis=1) + w.shape[1]
+        return found
 
 
 def schools(kind: type[Model]) -> Model:
@@ -132,3 +156,11 @@ def slopes() -> Model:
     y = 0.5 + (1.0 + 0.15 * rng.normal(size=21)[group]) * x + 0.7 * rng.normal(size=84)
     columns = np.column_stack([np.ones(84), x, np.eye(21)[group] * x[:, None]])
     return Model(columns, y, 1.0, [2.0, 2.0] + [1.0] * 21, [[0, 0] + [1] * 21, [0] * 23], [0, 1], [1.0, 1.0])
+
+
+def walk(length: int) -> Model:
+    """A random walk seen in noise, simulated."""
+    rng = np.random.default_rng([37, length])
+    y = np.cumsum(0.4 * rng.normal(size=length)) + 0.6 * rng.normal(size=length)
+    ones = [1.0] * length
+    return Walk(np.tri(length), y, 1.0, ones, [ones, [0.0] * length], [0, 1], [1.0, 1.0])
