@@ -18,13 +18,15 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float
 from scipy.linalg import LinAlgError, eigh, eigvalsh
-from scipy.special import logsumexp
 
 from .lines import Rows, least_squares, standard
 from .rounding import rounded
 
 Growth = Float[np.ndarray, "K a"]
 Parts = Float[np.ndarray, "K k k"]
+
+#: The largest exponent of a growth: no precision grows so much, and squares beyond it soon are no numbers any more.
+LARGEST = 300.0
 
 #: Rows whose precisions are factorised at a time: 10 MB of them in 50 dimensions.
 AT_A_TIME = 512
@@ -69,7 +71,11 @@ class Pooled:
         back, parts = turn.T @ parts.sum(axis=0), turn.T @ parts @ turn
         if (np.count_nonzero(growth, axis=1) <= 1).all() and len(growth) == len(axes) + 1:
             parts = np.array([_precision(part) for part in parts])
-        pulls = _pulls(np.exp(v @ growth.T), parts, others @ back.T, target @ turn)
+        growing = np.exp(v @ growth.T)
+        square = growing @ np.diagonal(parts, axis1=1, axis2=2)
+        if not (square > 0).all():
+            return None
+        pulls = _pulls(growing, np.sqrt(square), parts, others @ back.T, target @ turn)
         return cls(axes, points.mean(axis=0), points.std(axis=0), growth, turn, back, parts, pulls)
 
     def straightened(self, points: Rows, scores: Rows) -> tuple[Rows, Rows]:
@@ -114,16 +120,16 @@ def apart(axes: tuple[int, ...], x: Rows, s: Rows) -> tuple[Float[np.ndarray, "n
 
 
 def weighed(v: Float[np.ndarray, "n a"], others: Rows, target: Rows, growth: Growth) -> tuple[np.ndarray, Rows]:
-    """Columns of all lines, and scores, over the sum of all growths: a point deep in the neck of a funnel would
+    """Columns of all lines, and scores, over how large the scores are: a point deep in the neck of a funnel would
     outweigh all others. Where lines have no noise, weights do not change them.
 
     >>> weighed(np.zeros((1, 1)), np.array([[3.0]]), np.array([[4.0]]), np.array([[0.0], [1.0]]))
     (array([[0.5, 1.5, 0.5, 1.5]]), array([[2.]]))
     """
-    line, exponents = np.column_stack([np.ones(len(v)), others]), v @ growth.T
-    total = logsumexp(exponents, axis=1, keepdims=True)
-    share = np.exp(exponents - total)
-    return (share[:, :, None] * line[:, None, :]).reshape(len(v), -1), np.exp(-total) * target
+    line, square = np.column_stack([np.ones(len(v)), others]), np.mean(target**2, axis=1, keepdims=True)
+    weight = 1 / (1 + square / np.maximum(np.median(square), 1e-300))  # free of the law: all laws are compared alike
+    growing = weight * np.exp(np.minimum(v @ growth.T, LARGEST))
+    return (growing[:, :, None] * line[:, None, :]).reshape(len(v), -1), weight * target
 
 
 def _others(axes: tuple[int, ...], d: int) -> Float[np.ndarray, " k"]:
@@ -143,11 +149,10 @@ def _precision(part: Float[np.ndarray, "k k"]) -> Float[np.ndarray, "k k"]:
     return (vectors * np.maximum(values, 0.0)) @ vectors.T
 
 
-def _pulls(growing: Float[np.ndarray, "n K"], parts: Parts, y: Rows, score: Rows) -> Float[np.ndarray, "K k"]:
+def _pulls(growing: Float[np.ndarray, "n K"], width: Rows, parts: Parts, y: Rows, score: Rows) -> np.ndarray:
     """All p_k by least squares, every row weighed by the width that it has."""
-    pull = score + sum(growing[:, [k]] * (y @ part) for k, part in enumerate(parts))
-    width = np.sqrt(np.maximum(growing @ np.diagonal(parts, axis1=1, axis2=2), 1e-300))
-    each = [least_squares(growing / width[:, [j]], pull[:, j] / width[:, j]) for j in range(pull.shape[1])]
+    pull = (score + sum(growing[:, [k]] * (y @ part) for k, part in enumerate(parts))) / width
+    each = [least_squares(growing / width[:, [j]], pull[:, j]) for j in range(pull.shape[1])]
     return rounded(np.array(each).T)
 
 

@@ -18,9 +18,9 @@ from .pooled import Growth, Pooled, apart, weighed
 
 Exponents = tuple[tuple[int, ...], ...]
 
-#: Growth of a precision over one standard deviation of the axis that is tried first, either way, and the least and most
-#: that there may be. Centred groups of Gaussian data and of counts have .6 to 2.7, noise of thirty values .3.
-RATE, LEAST, MOST = 1.0, 0.1, 5.0
+#: Growths of a precision over one standard deviation of the axis that are tried first, and the least and most that
+#: there may be. Centred groups of Gaussian data and of counts have .6 to 2.7, noise of thirty values .3.
+RATES, LEAST, MOST = (-1.0, 1.0, -3.0, 3.0), 0.1, 5.0
 
 #: Part of the rows that columns may be as many as: lines without noise need hardly more points than numbers.
 COLUMNS = 0.8
@@ -87,7 +87,7 @@ def _likeliest(axes: tuple[int, ...], rates: np.ndarray, law: Exponents, x: Rows
     best: tuple[float, int | None, float] = (1.0, None, 0.0)
     for axis in np.delete(np.arange(x.shape[1]), axes) if _enough(law, x) else ():
         parts = apart((*axes, int(axis)), x[rows], s[rows])
-        left, rate = min((_left(np.append(rates, rate), law, *parts), rate) for rate in (RATE, -RATE))
+        left, rate = min((_left(np.append(rates, rate), law, *parts), rate) for rate in RATES)
         if np.float32(left) < np.float32(best[0]):
             best = (left, int(axis), rate)
     return best[1:]
