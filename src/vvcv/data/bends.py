@@ -51,8 +51,9 @@ STRAIGHTER, SURELY_STRAIGHTER, WORTH_A_STEP = 0.3, 0.1, 0.85
 #: Decimals of what is left that tell coordinates apart: where two leave nothing, rounding would choose.
 DECIMALS = 4
 
-#: How often a target is straightened along one axis after another: a scale for each of a few groups.
-MOST_STEPS = 5
+#: How often a target is straightened along one axis after another, and along how many at once at first: a scale for
+#: each of a few groups. What scales do together is seen in the coordinates given, or not at all.
+MOST_STEPS, MOST_SCALES = 5, 3
 
 #: Axes beyond which nobody looks, and rows beyond which no more are looked at: a quarter of a second in 25 dimensions.
 MOST_AXES, MOST_ROWS = 50, 500
@@ -123,7 +124,7 @@ class Bends:
         share, found = unexplained(points, scores), list[Bend | Pooled]()
         before, straight = float(share.sum()), STRAIGHT * np.count_nonzero(share >= BENT)
         while len(found) < MOST_STEPS and share.max() >= BENT:
-            tried = list(_tried(points, scores))
+            tried = list(_tried(points, scores, 1 if found else MOST_SCALES))
             bend, left = min(tried, key=lambda each: round(float(each[1].sum()), DECIMALS), default=(None, share))
             if bend is None or left.sum() > WORTH_A_STEP * share.sum():
                 break
@@ -178,9 +179,9 @@ def _slope(of: Rows, along: Rows) -> Float[np.ndarray, " d"]:
     return np.sum(of * along, axis=0) / np.maximum(np.sum(along**2, axis=0), 1e-300)
 
 
-def _tried(points: Rows, scores: Rows) -> Iterator[tuple[Bend | Pooled, Float[np.ndarray, " d"]]]:
+def _tried(points: Rows, scores: Rows, scales: int) -> Iterator[tuple[Bend | Pooled, Float[np.ndarray, " d"]]]:
     """The likeliest axes, with how bent the target is in their coordinates."""
-    both: Iterator[Bend | Pooled] = chain(_growing(points, scores), pooled(points, scores))
+    both: Iterator[Bend | Pooled] = chain(_growing(points, scores), pooled(points, scores, scales))
     for bend in both:
         with np.errstate(over="ignore", invalid="ignore"), suppress(np.linalg.LinAlgError):
             there = bend.straightened(points, scores)

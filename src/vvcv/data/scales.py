@@ -20,7 +20,7 @@ Exponents = tuple[tuple[int, ...], ...]
 
 #: Growths of a precision over one standard deviation of the axis that are tried first, and the least and most that
 #: there may be. Centred groups of Gaussian data and of counts have .6 to 2.7, noise of thirty values .3.
-RATES, LEAST, MOST = (-1.0, 1.0, -3.0, 3.0), 0.1, 5.0
+RATES, LEAST, MOST = (-1.0, 1.0), 0.1, 5.0
 
 #: Part of the rows that columns may be as many as: lines without noise need hardly more points than numbers.
 COLUMNS = 0.8
@@ -50,8 +50,8 @@ AFTER: dict[Exponents, tuple[Exponents, ...]] = {
 }
 
 
-def pooled(points: Rows, scores: Rows) -> Iterator[Pooled]:
-    """Laws of one scale, and of further ones as long as they explain much more.
+def pooled(points: Rows, scores: Rows, most: int = 3) -> Iterator[Pooled]:
+    """Laws of one scale, and of further ones, so many at most, as long as they explain much more.
 
     >>> rng = np.random.default_rng(0)
     >>> x = rng.normal(size=(60, 4))
@@ -59,7 +59,7 @@ def pooled(points: Rows, scores: Rows) -> Iterator[Pooled]:
     >>> [law.axes for law in pooled(x, s)]
     [(0,), (0, 2)]
     """
-    for axes, growth, left in _after((), (), np.empty(0), 1.0, *standard(points, scores)):
+    for axes, growth, left in _after((), (), np.empty(0), 1.0, most, *standard(points, scores)):
         found = Pooled.along(axes, growth, points, scores)
         if found is not None:
             yield found
@@ -68,17 +68,17 @@ def pooled(points: Rows, scores: Rows) -> Iterator[Pooled]:
 
 
 def _after(
-    law: Exponents, axes: tuple[int, ...], rates: np.ndarray, before: float, x: Rows, s: Rows
+    law: Exponents, axes: tuple[int, ...], rates: np.ndarray, before: float, most: int, x: Rows, s: Rows
 ) -> Iterator[tuple[tuple[int, ...], Growth, float]]:
     """Axes, growths along them and what they leave, of all laws that come after one and leave much less."""
-    for further in AFTER.get(law, ()):
+    for further in AFTER.get(law, ()) if len(axes) < most else ():
         axis, rate = _likeliest(axes, rates, further, x, s)
         if axis is not None:
             those = (*axes, axis)
             found, left = _refined(those, np.append(rates, rate), further, x, s)
             if left <= FURTHER * before:
                 yield those, _growth(further, found), left
-                yield from _after(further, those, found, left, x, s)
+                yield from _after(further, those, found, left, most, x, s)
 
 
 def _likeliest(axes: tuple[int, ...], rates: np.ndarray, law: Exponents, x: Rows, s: Rows) -> tuple[int | None, float]:
