@@ -111,20 +111,22 @@ def test_errors_of_means_are_those_of_refits_with_each_value_left_out(shared):
         found = [left_out(k, given.columns, y, i) for i in range(len(k))]
         residual = y - np.array([prediction for prediction, _, _ in found])
         variance = np.array([v for _, v, _ in found])
-        place = 0 if shared else t
+        place, own = 0 if shared else t, 1.0
+        if shared:
+            (own,) = own_scale_of(k, given, y)
         assert errors.left_out[t] == pytest.approx(np.sqrt(np.mean(residual[rows] ** 2)), rel=1e-9)
-        assert errors.z[t] == pytest.approx(np.sqrt(np.mean((residual**2 / variance)[rows])), rel=1e-9)
+        assert own * errors.z[t] == pytest.approx(np.sqrt(np.mean((residual**2 / variance)[rows])), rel=1e-9)
         np.testing.assert_allclose(errors.move[t], influence[place] * residual, atol=1e-12)
         moved = np.sqrt(np.sum((influence[place] * residual) ** 2))
         assert errors.jackknife[t] == pytest.approx(hidden * moved, rel=1e-9)
         whole = influence[place] @ y
         drift = sum(whole - beta[place] for _, _, beta in found)
         assert errors.drift[t] == pytest.approx(hidden * abs(drift), rel=1e-9)
-        assert errors.model[place] == pytest.approx(hidden * np.sqrt(covariance[place, place]), rel=1e-9)
-        expected = errors.z[t] * np.sqrt(np.mean(variance[rows]))
-        most = errors.z[t] * np.exp(np.mean(np.log(variance[rows])) / 2)
+        assert errors.model[t] == pytest.approx(own * hidden * np.sqrt(covariance[place, place]), rel=1e-9)
+        expected = own * errors.z[t] * np.sqrt(np.mean(variance[rows]))
+        most = own * errors.z[t] * np.exp(np.mean(np.log(variance[rows])) / 2)
         assert errors.usual[t] ** 2 == pytest.approx(max(errors.left_out[t], expected) * most, rel=1e-9)
-        merit = 0.5 * np.log(errors.model[place] * errors.z[t] * errors.left_out[t])
+        merit = 0.5 * np.log(errors.model[t] * errors.z[t] * errors.left_out[t])
         assert errors.merit[t] == pytest.approx(merit, rel=1e-12)
 
 
@@ -153,7 +155,31 @@ def test_the_outermost_points_tell_what_a_refit_without_them_differs_by_and_how_
         far.append(np.sqrt(np.atleast_1d(squares)))
     outermost = Outermost.of(found, given, axes)
     np.testing.assert_allclose(outermost.tail, np.concatenate(tail), rtol=1e-7)
-    np.testing.assert_allclose(outermost.far, np.concatenate(far), rtol=1e-7)
+    own = np.concatenate([own_scale_of(matrix, given, y) for y in given.values.T]) if shared else 1.0
+    np.testing.assert_allclose(outermost.far * own, np.concatenate(far), rtol=1e-7)
+
+
+@pytest.mark.parametrize("unit", [1e-3, 40.0])
+def test_tasks_on_the_same_points_are_judged_in_units_of_their_own(unit):
+    given = design((12,))
+    k = gram(SteinKernel(SquaredExponential(1.0)), given.side) + 0.1 * np.eye(12)
+    pair = np.column_stack([given.values, unit * given.values])
+    given = Design(given.side, pair, given.multiplicity, given.columns, 1)
+    system = DenseSystem(k, given.columns, pair)
+    errors, outermost = Errors.of(system, given, tuned=3), Outermost.of(system, given, np.ones(2))
+    for same in (errors.z, outermost.far):
+        assert same[1] == pytest.approx(same[0], rel=1e-9)
+    for larger in (errors.model, errors.jackknife, errors.usual, outermost.tail):
+        assert larger[1] == pytest.approx(unit * larger[0], rel=1e-9)
+
+
+def own_scale_of(matrix, given, values):
+    """The likeliest scale of one task's values under a covariance that is known but for it."""
+    inverse = np.linalg.inv(matrix)
+    left = values - given.columns @ np.linalg.solve(
+        given.columns.T @ inverse @ given.columns, given.columns.T @ inverse @ values
+    )
+    return [np.sqrt(left @ inverse @ left / (len(values) - given.columns.shape[1]))]
 
 
 def predicted(refit, matrix, given, kept, out):

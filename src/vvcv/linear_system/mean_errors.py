@@ -2,15 +2,19 @@
 
 With r_i the residual of value i predicted from all others, v_i its variance under the model, beta_t = sum_i c_ti y_i:
 
-    model_t    = sqrt(cov beta_tt)                       what the model believes
-    z_t        = rms over task t of r_i / sqrt(v_i)      how wrong its beliefs about values are
+    model_t    = sqrt(cov beta_tt) own_t                 what the model believes
+    z_t        = rms over task t of r_i / sqrt(v_i) / own_t   how wrong its beliefs about values are
     left-out_t = rms over task t of r_i
-    usual_t    = sqrt(max(left-out_t, z_t rms_i sqrt(v_i)) z_t geometric mean_i of sqrt(v_i))
+    usual_t    = sqrt(max(left-out_t, own_t z_t rms_i sqrt(v_i)) own_t z_t geometric mean_i of sqrt(v_i))
     move_ti    = c_ti r_i                                what the mean would move by, value i replaced by its prediction
     jackknife_t = sqrt(sum_i move_ti^2)
     drift_t    = |sum_i move_ti|                         what all values together moved it by, each as the last to come
     tail_t     = sum_{i in S} c_ti r_i,                 S the sqrt(n) outermost points of task t, left out together
-    far_t      = rms of their residuals r_S, each in units of what the model makes of the ones before it
+    far_t      = rms of their residuals r_S, each in units of what the model makes of the ones before it, over own_t
+
+Tasks on the same points have one kernel in common, whose scale is that of their average. Each has one of its own, the
+likeliest: own_t = sqrt(y_t' weights_t / (N - q)), q columns taken out. (That of one task alone is tuned, and near 1;
+tasks on points of their own share a B, and own_t is 1.)
 
 The root mean square of residuals is that of the one or two outermost points, if others are predicted to many digits,
 and those may lie where a fit goes by luck. What the model makes of all residuals, once corrected by z, does not: how
@@ -66,12 +70,13 @@ class Errors:
         shared = residual.ndim == 2
         model = np.diag(system.covariance)[: 1 if shared else design.tasks]
         move = system.influence[0] * residual.T if shared else system.influence[: design.tasks] * residual
-        hidden = float(np.exp(tuned / design.values.size))
-        z, left_out = (np.sqrt(design.task_means(squares)) for squares in (residual**2 / variance, residual**2))
-        expected, most = z * np.sqrt(design.task_means(variance)), z * np.exp(design.task_means(np.log(variance)) / 2)
+        hidden, own = float(np.exp(tuned / design.values.size)), own_scale(system, design)
+        off, left_out = (np.sqrt(design.task_means(squares)) for squares in (residual**2 / variance, residual**2))
+        expected = off * np.sqrt(design.task_means(variance))
+        most = off * np.exp(design.task_means(np.log(variance)) / 2)
         return cls(
-            model=hidden * np.sqrt(model),
-            z=z,
+            model=hidden * np.sqrt(model) * own,
+            z=off / own,
             left_out=left_out,
             jackknife=hidden * np.sqrt(np.sum(_together(move, design.folds) ** 2, axis=1)),
             drift=hidden * np.abs(np.sum(move, axis=1)),
@@ -104,7 +109,7 @@ class Outermost(NamedTuple):
             tails.append(np.atleast_1d(system.influence[task, rows] @ residual))
             squares = np.atleast_1d(np.mean(residual * system.weights[rows], axis=0))
             fars.append(np.sqrt(np.maximum(squares, 0.0)))
-        return cls(np.concatenate(tails), np.concatenate(fars))
+        return cls(np.concatenate(tails), np.concatenate(fars) / own_scale(system, design))
 
 
 class Judgement(NamedTuple):
@@ -125,6 +130,14 @@ class Judgement(NamedTuple):
         surprise = system.restricted_likelihood() / (design.values.size - design.columns.shape[1])
         axes = axis_shares(model.kernel, design.side.points.shape[1])
         return cls(Errors.of(system, design, tuned), Outermost.of(system, design, axes), surprise)
+
+
+def own_scale(system: System, design: Design) -> Float[np.ndarray, " T"]:
+    """By what the values of a task, or of each on the same points, vary more than the model believes; else one."""
+    if system.weights.ndim == 1 < design.tasks:
+        return np.ones(design.tasks)
+    squares = np.sum(design.values * system.weights, axis=0) / (len(design.values) - design.columns.shape[1])
+    return np.sqrt(np.maximum(np.atleast_1d(squares), np.finfo(float).tiny))
 
 
 def _blocks_out(system: System, folds: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
