@@ -30,7 +30,9 @@ import numpy as np
 from jaxtyping import Float
 
 from ..runtime.threads import one_thread
+from .known import Known
 from .lines import Rows, least_squares, nearly_left, standard
+from .margin import Margin
 from .pooled import Pooled
 from .prepare import Prepared
 from .rounding import rounded
@@ -100,7 +102,7 @@ class Bend:
 class Bends:
     """Bends that are taken out one after the other, and what is left of the share that is unexplained."""
 
-    each: tuple[Bend | Pooled, ...]
+    each: tuple[Bend | Pooled | Margin, ...]
     left: float
 
     @classmethod
@@ -121,7 +123,7 @@ class Bends:
             return None
         rows = np.linspace(0, n - 1, min(n, MOST_ROWS)).astype(int)
         points, scores = points[rows], scores[rows]
-        share, found = unexplained(points, scores), list[Bend | Pooled]()
+        share, found = unexplained(points, scores), list[Bend | Pooled | Margin]()
         before, straight = float(share.sum()), STRAIGHT * np.count_nonzero(share >= BENT)
         while len(found) < MOST_STEPS and share.max() >= BENT:
             tried = list(_tried(points, scores, 1 if found else MOST_SCALES))
@@ -130,9 +132,20 @@ class Bends:
                 break
             found, share = [*found, bend], left
             points, scores = bend.straightened(points, scores)
+            margin = Margin.of(bend, points, scores) if isinstance(bend, Pooled) else None
+            if margin is not None:
+                found, (points, scores) = [*found, margin], margin.straightened(points, scores)
         if not found or share.sum() > min(straight, STRAIGHTER * before):
             return None
         return cls(tuple(found), float(share.sum()) / before)
+
+    @property
+    def known(self) -> Known | None:
+        """The law of the whole target, where one scale leaves all else Gaussian."""
+        match self.each:
+            case (Pooled() as pooled, Margin() as margin):
+                return Known(pooled, margin)
+        return None
 
     @property
     def surely(self) -> bool:

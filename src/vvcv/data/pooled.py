@@ -28,6 +28,9 @@ Parts = Float[np.ndarray, "K k k"]
 #: The largest exponent of a growth: no precision grows so much, and squares beyond it soon are no numbers any more.
 LARGEST = 300.0
 
+#: Precisions, of a sum of one, that are none: rounding makes them, and in the neck of a funnel would grow beyond all.
+NO_PRECISION = 1e-6
+
 #: Rows whose precisions are factorised at a time: 10 MB of them in 50 dimensions.
 AT_A_TIME = 512
 
@@ -76,6 +79,8 @@ class Pooled:
         if not (square > 0).all():
             return None
         pulls = _pulls(growing, np.sqrt(square), parts, others @ back.T, target @ turn)
+        if len(growth) == 2:  # diagonal together: what has no precision pulls nothing
+            pulls = np.where(np.diagonal(parts, axis1=1, axis2=2) < NO_PRECISION, 0.0, pulls)
         return cls(axes, points.mean(axis=0), points.std(axis=0), growth, turn, back, parts, pulls)
 
     def straightened(self, points: Rows, scores: Rows) -> tuple[Rows, Rows]:
@@ -146,7 +151,7 @@ def _turn(parts: Parts) -> Float[np.ndarray, "k k"]:
 def _precision(part: Float[np.ndarray, "k k"]) -> Float[np.ndarray, "k k"]:
     """The nearest matrix that is a precision."""
     values, vectors = np.linalg.eigh((part + part.T) / 2)
-    return (vectors * np.maximum(values, 0.0)) @ vectors.T
+    return (vectors * np.where(values < NO_PRECISION, 0.0, values)) @ vectors.T
 
 
 def _pulls(growing: Float[np.ndarray, "n K"], width: Rows, parts: Parts, y: Rows, score: Rows) -> np.ndarray:

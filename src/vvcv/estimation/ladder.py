@@ -22,6 +22,7 @@ from ..candidates.kernel import Options, best_of
 from ..candidates.one_function import OneFunctionFit
 from ..candidates.polynomial import PolynomialFit, polynomials
 from ..candidates.rungs import FEWEST_POINTS
+from ..checks.visited import describe_visits
 from ..data import Prepared, in_separate_groups
 from ..linear_system.merit import merit_of
 from ..report.explanation import RUNGS
@@ -32,6 +33,7 @@ from ..runtime.progress import announce
 from ..runtime.threads import side_by_side, worth_a_thread
 from ..tuning.attempts import those_that_work
 from .diagnosis import Diagnosis
+from .foretold import foretold
 from .refusals import no_factor, too_few_points, too_many_rows
 from .streamed import Streamed
 from .views import Look, View, views_of, worth_fitting
@@ -76,6 +78,7 @@ class Ladder:
         self.tasks = prepared.tasks
         self.views = views_of(prepared, options, looks)
         self.fits = self.views[0].fits
+        self.known = next((look.known for look in looks if look.known is not None), None)
         self._finished: list[list[list[Answer]]] = []
         self._joined = False
         self._streamed = Streamed(prepared.tasks, options)
@@ -86,7 +89,7 @@ class Ladder:
 
     def diagnosis(self) -> Diagnosis:
         """What is found in the data before any fit."""
-        return Diagnosis.of(self.tasks)
+        return Diagnosis.of(self.tasks).with_findings(describe_visits(self.known, self.tasks))
 
     def candidates(self, method: str) -> list[list[Answer]]:
         """What one rung offers for each task: nothing where it cannot serve it (too few points)."""
@@ -108,7 +111,7 @@ class Ladder:
         """
         self._finished, self._joined = [], False
         if not all(self._grouped):
-            methods = self._automatic_methods()
+            methods = METHODS[:1] if all(self._told) else self._automatic_methods()
             for method in methods:
                 if method == "mc" or time_for(self._seconds_to_solve(method)):
                     announce(RUNGS[method])
@@ -126,16 +129,22 @@ class Ladder:
 
     def _beside(self, method: str, methods: Sequence[str]) -> list[Callable[[], Any]]:
         """Beside polynomials, the search for the first kernels, if it is worth a thread and nothing is pressing."""
-        kernels = methods[methods.index("zv") + 1]
-        searched = method == "zv" and self.fits.eligible and worth_a_thread(self.fits.rows("cf", self.fits.eligible[0]))
-        return [partial(view.fits.of, kernels) for view in self._seen] if searched and time_left() == np.inf else []
+        if method != "zv" or not self.fits.eligible or time_left() < np.inf:
+            return []
+        kernels, rows = methods[methods.index("zv") + 1], self.fits.rows("cf", self.fits.eligible[0])
+        return [partial(view.fits.of, kernels) for view in self._seen] if worth_a_thread(rows) else []
 
     def so_far(self) -> list[list[Answer]]:
         """The candidates of those rungs that are finished."""
-        return [
-            [self._in_groups(t)] if apart else self._priced(t, [each for rung in self._finished for each in rung[t]])
-            for t, apart in enumerate(self._grouped)
-        ]
+        offered = zip(self._told, *self._finished, strict=True)
+        priced = [told + self._priced(t, sum(rungs, [])) for t, (told, *rungs) in enumerate(offered)]
+        grouped = [[replace(plain, description=SEPARATE_GROUPS)] for plain in self.plain]
+        return [grouped[t] if apart else priced[t] for t, apart in enumerate(self._grouped)]
+
+    @cached_property
+    def _told(self) -> list[list[Answer]]:
+        """What is known without a fit; an average of draws that may miss a part of the target is no witness of it."""
+        return foretold(self.known, self.prepared)
 
     @cached_property
     def _grouped(self) -> list[bool]:
@@ -161,9 +170,6 @@ class Ladder:
             one_by_one = rows <= MODEST_ROWS and rows * len(self.fits.eligible) <= MODEST_VALUES
             return EXACT_METHODS if one_by_one else ("mc", "zv", "vv")
         return EXACT_METHODS if rows <= MODEST_ROWS else ("mc", "zv", "cf", "vv")
-
-    def _in_groups(self, task: int) -> Answer:
-        return replace(self.plain[task], description=SEPARATE_GROUPS)
 
     def _of_flat_piece(self, task: int) -> Answer:
         others, count = self.prepared.others(task), len(self.prepared.distinct[task].values)

@@ -22,6 +22,7 @@ from ..candidates.one_function import OneFunctionFit
 from ..candidates.rungs import KernelFits
 from ..data import Prepared
 from ..data.bends import bends_of
+from ..data.known import Known
 from ..data.seen import OnFewAxes, Seen, seen_as
 from ..data.tails import LIGHT, tail_of
 from .describe import describe
@@ -40,13 +41,14 @@ STILL_MOVING_THERE = 0.7
 
 
 class Look(NamedTuple):
-    """Other coordinates, what is said of them, whether the data need not be seen as they are, and how much of what has
-    moved a mean there it may be off by."""
+    """Other coordinates, what is said of them, whether the data need not be seen as they are, how much of what moved a
+    mean there it may be off by, and the law of the target there, if that is known."""
 
     seen: Seen
     words: str
     instead: bool
     still_moving: float = 0.0
+    known: Known | None = None
 
 
 class View(NamedTuple):
@@ -80,7 +82,7 @@ def other_looks(prepared: Prepared) -> list[Look]:
     tail, bends = tail_of(prepared), bends_of(prepared)
     looks = [] if tail is None else [Look(tail.drawn_in, DRAWN_IN, tail.at_most < LIGHT)]
     if bends is not None:
-        looks.append(Look(bends.straightened, STRAIGHTENED, bends.surely, STILL_MOVING_THERE))
+        looks.append(Look(bends.straightened, STRAIGHTENED, bends.surely, STILL_MOVING_THERE, bends.known))
     return looks
 
 

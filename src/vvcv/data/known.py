@@ -1,0 +1,105 @@
+"""What is known of a target all of whose coordinates but one are Gaussian given that one, the logarithm of a scale.
+
+Its law (`pooled.py`, `margin.py`) gives the means of all coordinates, of their squares and of the scale without any
+draw: given v each of the others has a mean m(v) and a variance, which one integral over v averages. For
+
+    f = M(v) + a(v).u + u'C(v)u - tr C(v),   u standard normal given v,   M(v) = E[f | v]
+
+the fields G(v) = (integral of (M - E M) p up to v) / p(v) along v and -a(v) - C(v) u along u have the Stein image
+
+    f* = M(v) - E M + G(v) (s_v - (log p)'(v)) - a(v).s_u - tr C(v) - u'C(v)s_u
+
+which is f - E f where the law holds, and has mean zero whatever holds: f - f* then tells how well it does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float
+
+from .lines import Rows, least_squares
+from .margin import Margin
+from .pooled import Pooled, apart
+
+Columns = Float[np.ndarray, "n p"]
+
+#: Share of the variance of values that a sum of known functions may leave: rounding of single precision.
+OTHER_THAN_KNOWN = 1e-10
+
+#: Rows for each known function below which none is looked for: any values would seem to be a sum of as many as rows.
+ROWS_FOR_EACH = 1.2
+
+#: Draws whose integrals are worked out at a time: 10 MB of them in 50 dimensions.
+AT_A_TIME = 1000
+
+
+@dataclass(frozen=True, eq=False)
+class Known:
+    """The law of a scale's logarithm v and of all others given v.
+
+    Known functions are all other coordinates, their squares, v, its square, the scale and its square, in that order.
+    """
+
+    pooled: Pooled
+    margin: Margin
+
+    def along(self, points: Rows) -> Float[np.ndarray, " n"]:
+        """Places along the scale, as draws of a standard normal."""
+        axis = self.margin.axis
+        return self.margin.drawn((points[:, axis] - self.pooled.middle[axis]) / self.pooled.unit[axis])[0]
+
+    def sizes(self, points: Rows, values: Float[np.ndarray, " n"]) -> Float[np.ndarray, " p"] | None:
+        """How much of each known function values are a sum of; None where they are none."""
+        functions = self.functions(points)
+        if len(values) < ROWS_FOR_EACH * (functions.shape[1] + 1):
+            return None
+        columns, centred = functions - functions.mean(axis=0), values - values.mean()
+        sizes = least_squares(columns, centred)
+        other = np.sum((centred - columns @ sizes) ** 2) > OTHER_THAN_KNOWN * np.sum(centred**2)
+        return None if other else sizes
+
+    def functions(self, points: Rows) -> Columns:
+        """The known functions at points."""
+        x = (points - self.pooled.middle) / self.pooled.unit
+        v, others, _ = apart(self.pooled.axes, x, x)
+        return np.hstack([others, others**2, self._of_scale(v[:, 0])])
+
+    def images(self, points: Rows, scores: Rows) -> Columns:
+        """Their Stein images."""
+        rows = np.array_split(np.arange(len(points)), -(-len(points) // AT_A_TIME))
+        return np.vstack([self._images(*self.pooled.straightened(points[r], scores[r])) for r in rows])
+
+    def _images(self, points: Rows, scores: Rows) -> Columns:
+        v, u, found = apart(self.pooled.axes, points, scores)
+        along, turn = scores[:, self.margin.axis] - self.margin.law.score(v[:, 0]), self.pooled.turn
+        middle, width = self._given(v[:, 0])
+        off, pulled = (width * (u @ self.pooled.back.T)) @ turn.T, (width * (found @ turn)) @ turn.T
+        linear, spread = middle @ turn.T, width**2 @ (turn**2).T
+        images, fields = self._integrated(v[:, 0])
+        images += fields * along[:, None]
+        k = u.shape[1]
+        images[:, :k] -= pulled
+        images[:, k : 2 * k] -= 2 * linear * pulled + spread + off * pulled
+        return images
+
+    def _given(self, v: Float[np.ndarray, " n"]) -> tuple[Columns, Columns]:
+        """Middles and widths of the others, in coordinates in which they are independent."""
+        growing = np.exp(v[:, None] @ self.pooled.growth.T)
+        precision = growing @ self.margin.law.precisions
+        return growing @ self.pooled.pulls / precision, precision**-0.5
+
+    def _expected(self, v: Float[np.ndarray, " n"]) -> Columns:
+        """Means of the known functions given v."""
+        middle, width = self._given(v)
+        linear = middle @ self.pooled.turn.T
+        return np.hstack([linear, linear**2 + width**2 @ (self.pooled.turn**2).T, self._of_scale(v)])
+
+    def _of_scale(self, v: Float[np.ndarray, " n"]) -> Float[np.ndarray, "n 4"]:
+        scale = np.exp(-self.margin.law.rate / 2 * v)
+        return np.column_stack([v, v**2, scale, scale**2])
+
+    def _integrated(self, v: Float[np.ndarray, " n"]) -> tuple[Columns, Columns]:
+        """M - E M and G at places v, of all known functions."""
+        return self.margin.integrated(v, self._expected)

@@ -1,0 +1,207 @@
+"""The logarithm of a scale as a Gaussian's coordinate, by the law of all that hangs on it.
+
+Where all else is Gaussian given v, the logarithm of a scale (`pooled.py`), so that in coordinates that are diagonal
+together each y_j has precision and pull a_j + b_j e and a_j m_j + b_j e n_j, e = exp(h v), integrating all y out leaves
+
+    log p(v) = C(v) - sum_j log(a_j + b_j e) / 2 - sum_j (m_j - n_j)^2 / (1 / a_j + 1 / (b_j e)) / 2
+
+in which C, what a prior says of v and constants of all Gaussians, is a sum of few terms, linear and exponential in v.
+Scores of (v, u) hang on v alone, and tell C without noise. So p is known beyond the draws, where no sampler may have
+gone: into the neck of a funnel, for one, that hierarchical models have below the least scale that data rule out.
+With F its distribution z = Phi^-1(F(v)) is Gaussian. The score of z is (s_v - s(v)) / z' - z, z' = p(v) / phi(z),
+s = (log p)', whatever was found: expectations are the same in all coordinates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+import numpy as np
+from jaxtyping import Float
+from scipy.special import logsumexp, ndtri_exp
+
+from .lines import Rows, least_squares
+from .pooled import NO_PRECISION, Pooled
+from .rounding import rounded
+
+Numbers = Float[np.ndarray, " n"]
+
+#: Exponents of the terms of C, in units of that of a scale whose precision is exp(h v): a half-normal prior of the
+#: scale has 2, an exponential one 1, an inverse gamma of its square -2, a lognormal one a term of second degree in v,
+#: whose score is linear. And how many of them at most.
+EXPONENTS, LINEAR, MOST_TERMS = (1, 2, -1, -2), 9, 2
+
+#: Share of the variance of scores along v that terms may leave: more, and v is no scale of a Gaussian's.
+UNEXPLAINED, NOTHING_LEFT = 1e-6, 1e-8
+
+#: By how much less likely both ends of the integral are than the mode (in logarithms), how far away they may be, in
+#: standard deviations of the draws, and cells between them, each integrated by a rule of so many places.
+FAR_BELOW, FARTHEST, CELLS, PLACES = 60.0, 1000.0, 400, 8
+
+NODES, WEIGHTS = np.polynomial.legendre.leggauss(PLACES)
+
+
+@dataclass(frozen=True, eq=False)
+class Law:
+    """The density of v: what it owes to the Gaussians along it, and terms of its own."""
+
+    rate: float
+    precisions: Float[np.ndarray, "2 k"]
+    apart: Float[np.ndarray, " k"]
+    terms: tuple[int, ...] = ()
+    coefficients: tuple[float, ...] = ()
+
+    @classmethod
+    def of(cls, pooled: Pooled) -> Law:
+        """That of a scale along which two precisions are diagonal together."""
+        precisions = np.diagonal(pooled.parts, axis1=1, axis2=2)
+        precisions = np.where(precisions < NO_PRECISION, 0.0, precisions)
+        both = precisions.all(axis=0)
+        middles = pooled.pulls / np.where(both, precisions, 1.0)
+        return cls(float(pooled.growth[1, 0]), precisions, np.where(both, np.diff(middles, axis=0)[0] ** 2, 0.0))
+
+    def score(self, v: Numbers) -> Numbers:
+        """(log p)'."""
+        return self._gaussians(v)[1] + sum(c * _term(k, self.rate, v)[1] for k, c in self._own)
+
+    def height(self, v: Numbers) -> Numbers:
+        """log p, but for a constant."""
+        return self._gaussians(v)[0] + sum(c * _term(k, self.rate, v)[0] for k, c in self._own)
+
+    @property
+    def _own(self) -> Iterator[tuple[int, float]]:
+        return zip(self.terms, self.coefficients, strict=True)
+
+    def _gaussians(self, v: Numbers) -> tuple[Numbers, Numbers]:
+        """What is left of all else integrated out, and its derivative."""
+        fixed, grown = self.precisions[0], np.exp(self.rate * v)[..., None] * self.precisions[1]
+        whole = fixed + grown
+        share = grown / whole
+        height = -np.log(whole) / 2 - self.apart * fixed * share / 2
+        return height.sum(axis=-1), -self.rate / 2 * np.sum(share * (1 + self.apart * fixed * (1 - share)), axis=-1)
+
+
+@dataclass(frozen=True, eq=False)
+class Margin:
+    """An axis, the law of its density, and the ends between which that is integrated."""
+
+    axis: int
+    law: Law
+    ends: tuple[float, float]
+
+    @classmethod
+    def of(cls, pooled: Pooled, points: Rows, scores: Rows) -> Margin | None:
+        """That of the one scale along which all else is Gaussian, in whose coordinates points and scores are.
+
+        None where there are several, or no density of this kind has such scores.
+        """
+        if len(pooled.growth) != 2:
+            return None
+        (axis,) = pooled.axes
+        v, s = points[:, axis], scores[:, axis]
+        for law in _likeliest(Law.of(pooled), v, s):
+            ends = _ends(law, float(v.min()), float(v.max()))
+            if ends is not None:
+                return cls(axis, law, ends)
+        return None
+
+    def straightened(self, points: Rows, scores: Rows) -> tuple[Rows, Rows]:
+        """The axis as a Gaussian's, and scores of the density there."""
+        v, s = points[:, self.axis], scores[:, self.axis]
+        z, steepness = self.drawn(v)
+        there, found = points.copy(), scores.copy()
+        there[:, self.axis], found[:, self.axis] = z, (s - self.law.score(v)) / steepness - z
+        return there, found
+
+    def integrated(
+        self, v: Numbers, functions: Callable[[Numbers], Float[np.ndarray, "n p"]]
+    ) -> tuple[Float[np.ndarray, "n p"], Float[np.ndarray, "n p"]]:
+        """Functions less their means under the law, and (integral of that times p up to v) / p(v).
+
+        >>> law = Law(0.0, np.ones((2, 0)), np.ones(0), (LINEAR,), (-1.0,))
+        >>> values, fields = Margin(0, law, (-12.0, 12.0)).integrated(np.array([-3.0, 2.0]), lambda v: v[:, None] ** 2)
+        >>> values.T.round(6), fields.T.round(6)  # of x^2 - 1 under a standard normal: -x
+        (array([[8., 3.]]), array([[ 3., -2.]]))
+        """
+        edges, most = np.linspace(*self.ends, CELLS + 1), float(self.law.height(np.linspace(*self.ends, CELLS)).max())
+        places, weights = _places(edges[:-1], edges[1:])
+        masses, at = np.exp(self.law.height(places) - most) * weights, functions(places.ravel())
+        mean = masses.ravel() @ at / masses.sum()
+        cells = np.einsum("cp,cpf->cf", masses, (at - mean).reshape(*masses.shape, -1))
+        below = np.vstack([np.zeros_like(mean), np.cumsum(cells, axis=0)])
+        above = np.vstack([np.cumsum(cells[::-1], axis=0)[::-1], np.zeros_like(mean)])
+        cell = np.clip(np.searchsorted(edges, v, side="right") - 1, 0, CELLS - 1)
+        middle = np.searchsorted(np.cumsum(masses.sum(axis=1)), masses.sum() / 2)
+        left = (cell <= middle)[:, None]
+        start, end = np.where(left[:, 0], edges[cell], v), np.where(left[:, 0], v, edges[cell + 1])
+        places, weights = _places(start, end)
+        height = self.law.height(v)
+        near = np.exp(self.law.height(places) - height[:, None]) * weights
+        part = np.einsum("np,npf->nf", near, (functions(places.ravel()) - mean).reshape(*near.shape, -1))
+        rest = np.where(left, below[cell], above[cell + 1]) * np.exp(most - height)[:, None]
+        return functions(v) - mean, np.where(left, 1.0, -1.0) * (rest + part)
+
+    def drawn(self, v: Numbers) -> tuple[Numbers, Numbers]:
+        """z, and dz / dv: by the logarithms of masses on both sides, of which the smaller one is exact."""
+        edges = np.linspace(*self.ends, CELLS + 1)
+        cells = self._between(edges[:-1], edges[1:])
+        below, above = (np.append(-np.inf, np.logaddexp.accumulate(each)) for each in (cells, cells[::-1]))
+        cell = np.clip(np.searchsorted(edges, v, side="right") - 1, 0, CELLS - 1)
+        under = np.logaddexp(below[cell], self._between(edges[cell], v))
+        over = np.logaddexp(above[::-1][cell + 1], self._between(v, edges[cell + 1]))
+        z = np.where(under < over, ndtri_exp(under - below[-1]), -ndtri_exp(over - below[-1]))
+        return z, np.exp(self.law.height(v) - below[-1] + z**2 / 2) * np.sqrt(2 * np.pi)
+
+    def _between(self, start: Numbers, end: Numbers) -> Numbers:
+        """Logarithms of masses between two places each."""
+        places, weights = _places(start, end)
+        with np.errstate(divide="ignore"):  # of nothing between them
+            return logsumexp(self.law.height(places) + np.log(weights), axis=1)
+
+
+def _places(start: Numbers, end: Numbers) -> tuple[Float[np.ndarray, "n q"], Float[np.ndarray, "n q"]]:
+    """Where integrals between two places each are taken, and with what weights."""
+    half = (end - start)[:, None] / 2
+    return (end + start)[:, None] / 2 + half * NODES, half * WEIGHTS
+
+
+def _likeliest(law: Law, v: Numbers, s: Numbers) -> Iterator[Law]:
+    """The law with those terms of its own that leave little of the scores, the likeliest first (Schwarz)."""
+    weight = 1 / (1 + NO_PRECISION * np.exp(law.rate * v))  # of rows so deep in a neck that rounding decides
+    left, n, whole = weight * (s - law.score(v)), len(v), max(float(np.var(weight * s)), 1e-300)
+    laws: list[tuple[float, Law]] = []
+    for count in range(1, MOST_TERMS + 2):
+        for terms in combinations((0, *EXPONENTS, LINEAR), count):
+            columns = np.column_stack([weight * _term(k, law.rate, v)[1] for k in terms])
+            found = rounded(least_squares(columns, left))
+            share = float(np.mean((left - columns @ found) ** 2)) / whole
+            if 0 in terms and share <= UNEXPLAINED:
+                surprise = n * np.log(share + NOTHING_LEFT) + count * np.log(n)
+                laws.append((surprise, replace(law, terms=terms, coefficients=tuple(found))))
+    return (law for _, law in sorted(laws, key=lambda each: each[0]))
+
+
+def _term(kind: int, rate: float, v: Numbers) -> tuple[Numbers, Numbers]:
+    """A term of log p, and its derivative: a line, an exponential, or a square."""
+    if kind == LINEAR:
+        return v**2 / 2, v
+    if kind == 0:
+        return v, np.ones_like(v)
+    speed = -kind * rate / 2
+    return np.exp(speed * v) / speed, np.exp(speed * v)
+
+
+def _ends(law: Law, low: float, high: float) -> tuple[float, float] | None:
+    """Where a density is so low on both sides that nothing is beyond; None where it rises outside the draws."""
+    most, ends = float(law.height(np.linspace(low, high, CELLS)).max()), []
+    for end, way in ((low, -1.0), (high, 1.0)):
+        height, step = float(law.height(np.array(end))), 0.5
+        while most - FAR_BELOW < height <= most and step < FARTHEST:
+            end, step = end + way * step, 1.2 * step
+            height = float(law.height(np.array(end)))
+        if not height <= most - FAR_BELOW:
+            return None
+        ends.append(float(end))
+    return ends[0], ends[1]

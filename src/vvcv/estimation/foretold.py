@@ -1,0 +1,54 @@
+"""Means that the law of a target tells, where all of it but one scale is Gaussian: little is left to draws.
+
+The variate is a Stein image that is known before any value is seen (`data.known`), and nothing is fitted to values.
+What it leaves of them is what the law does not explain, which draws that miss a part of the target would all miss
+alike: it counts as an error in full, not as one that averages out.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from math import hypot
+
+import numpy as np
+from jaxtyping import Float
+
+from ..data import Prepared
+from ..data.known import Known
+from ..linear_system.merit import merit_of
+from .weights import ROUNDING, Answer
+from .witness import in_order
+
+#: What may be left of values, in units of their spread: a law that leaves more is one among other approximations.
+#: Centred groups of Gaussian data leave 1e-7 to 1e-5.
+HARDLY_ANYTHING = 1e-3
+
+FORETOLD = "by the law of one scale, given which all else is Gaussian"
+
+
+def foretold(known: Known | None, prepared: Prepared) -> list[list[Answer]]:
+    """The answers for tasks whose values are sums of known functions; none for others, or where nothing is known."""
+    return [[] if known is None else _foretold(known, prepared, task) for task in range(len(prepared.tasks))]
+
+
+def _foretold(known: Known, prepared: Prepared, task: int) -> list[Answer]:
+    rows = prepared.distinct[task]
+    sizes = None if prepared.constant(task) else known.sizes(rows.points, rows.values)
+    if sizes is None:
+        return []
+    left = rows.values - known.images(rows.points, rows.scores) @ sizes
+    mean = float(np.average(left, weights=rows.multiplicity))
+    spread = np.sqrt(np.average((left - mean) ** 2, weights=rows.multiplicity))
+    error = hypot(float(spread), ROUNDING * float(np.abs(prepared.shift[task]) + prepared.scale[task]))
+    if not error <= HARDLY_ANYTHING * prepared.scale[task]:
+        return []
+    merit = float(merit_of(np.array(error), np.array(error)))
+    moves = in_order(rows, rows.multiplicity * (left - mean) / rows.multiplicity.sum())
+    freedom = float(max(len(left) - 1, 1))
+    return [Answer("zv", mean, error, merit, freedom, partial(_variate, known, sizes), FORETOLD, error, moves=moves)]
+
+
+def _variate(
+    known: Known, sizes: Float[np.ndarray, " p"], points: Float[np.ndarray, "k d"], scores: Float[np.ndarray, "k d"]
+) -> Float[np.ndarray, " k"]:
+    return known.images(points, scores) @ sizes

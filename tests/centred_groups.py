@@ -1,0 +1,51 @@
+"""Five groups with a common mean and scale, in centred coordinates, of which draws and means are exact."""
+
+from functools import cache
+
+import numpy as np
+
+GROUPS, NOISE = np.array([1.2, -0.4, 0.8, 2.1, 0.3]), np.array([0.6, 1.1, 0.9, 1.5, 0.7])
+
+
+def scores_of_groups(mu, theta, v):
+    """Of theta_j ~ N(mu, exp(v)^2), y_j ~ N(theta_j, noise_j^2), mu ~ N(0, 3^2), exp(v) half-normal of width 1."""
+    away = (theta - mu[:, None]) * np.exp(-2 * v)[:, None]
+    by_mu = away.sum(axis=1) - mu / 9
+    by_v = np.sum(away * (theta - mu[:, None]) - 1, axis=1) + 1 - np.exp(2 * v)
+    return np.column_stack([by_mu, (GROUPS - theta) / NOISE**2 - away, by_v])
+
+
+@cache
+def exact():
+    """Means and squares of (mu, theta, v), exp(v), exp(2 v), and the density of v on a grid."""
+    v = np.linspace(-40, 4, 20001)
+    spread = NOISE**2 + np.exp(2 * v)[:, None]
+    weight = 1 / spread
+    total = weight.sum(axis=1) + 1 / 9
+    centre = (weight * GROUPS).sum(axis=1) / total
+    fit = np.sum(weight * GROUPS**2, axis=1) - total * centre**2
+    height = -np.log(spread).sum(axis=1) / 2 - np.log(total) / 2 - fit / 2 + v - np.exp(2 * v) / 2
+    p = np.exp(height - height.max())
+    p /= p.sum()
+    shrunk = np.exp(2 * v)[:, None] / spread
+    theta = shrunk * GROUPS + (1 - shrunk) * centre[:, None]
+    variance = shrunk * NOISE**2 + (1 - shrunk) ** 2 / total[:, None]
+    means = [p @ centre, *(p @ theta), p @ v, p @ (centre**2 + 1 / total), *(p @ (theta**2 + variance)), p @ v**2]
+    return v, p, np.array([*means, p @ np.exp(v), p @ np.exp(2 * v)])
+
+
+def draws(n, seed, lowest=-np.inf):
+    """Exact draws of (mu, theta, v), none of them with v below the lowest."""
+    rng, (grid, p, _) = np.random.default_rng(seed), exact()
+    p = np.where(grid >= lowest, p, 0.0)
+    v = rng.choice(grid, size=n, p=p / p.sum()) + (grid[1] - grid[0]) * rng.uniform(0, 1, n)
+    spread = NOISE**2 + np.exp(2 * v)[:, None]
+    total = (1 / spread).sum(axis=1) + 1 / 9
+    mu = (GROUPS / spread).sum(axis=1) / total + rng.normal(size=n) / np.sqrt(total)
+    shrunk = np.exp(2 * v)[:, None] / spread
+    theta = shrunk * GROUPS + (1 - shrunk) * mu[:, None] + np.sqrt(shrunk) * NOISE * rng.normal(size=(n, 5))
+    return np.column_stack([mu, theta, v]), scores_of_groups(mu, theta, v)
+
+
+def integrands(x):
+    return np.hstack([x, x**2, np.exp(x[:, -1:]), np.exp(2 * x[:, -1:])])

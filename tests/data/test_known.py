@@ -1,0 +1,79 @@
+"""Where all else is Gaussian given one scale, the law of the target is known: a Gaussian's coordinates, exact means."""
+
+import numpy as np
+import pytest
+from scipy.special import ndtr
+
+from centred_groups import draws, exact, integrands
+from vvcv.data.bends import Bends
+from vvcv.data.known import Known
+from vvcv.data.margin import LINEAR, Law, Margin
+from vvcv.data.pooled import Pooled
+
+
+@pytest.mark.parametrize("lowest", [-np.inf, -1.0])
+def test_the_scale_becomes_a_gaussian_even_where_draws_miss_its_neck(lowest):
+    x, s = draws(200, seed=1, lowest=lowest)
+    bends = Bends.of(x, s)
+    z, found = bends.straightened(x, s)
+    np.testing.assert_allclose(found[:, -1], -z[:, -1], atol=2e-4)
+    grid, p, _ = exact()
+    below = [p[grid <= place].sum() for place in x[:, -1]]
+    np.testing.assert_allclose(ndtr(z[:, -1]), below, atol=2e-3)
+
+
+@pytest.mark.parametrize("lowest", [-np.inf, -1.0])
+def test_means_squares_and_the_scale_are_told_without_the_draws_that_are_missing(lowest):
+    x, s = draws(200, seed=2, lowest=lowest)
+    known = Bends.of(x, s).known
+    for values, mean in zip(integrands(x).T, exact()[2], strict=True):
+        left = values - known.images(x, s) @ known.sizes(x, values)
+        assert left.mean() == pytest.approx(mean, abs=3e-5 * values.std())
+        assert left.std() < 1e-4 * values.std()
+
+
+def test_the_law_does_not_hang_on_units():
+    x, s = draws(200, seed=3)
+    unit, shift = np.array([10.0, 1e-3, 1.0, 5.0, 2.0, 1.0, 0.5]), np.arange(7.0)
+    known, other = Bends.of(x, s).known, Bends.of(x * unit + shift, s / unit).known
+    np.testing.assert_allclose(known.along(x), other.along(x * unit + shift), atol=1e-4)
+
+
+def test_values_that_are_no_sum_of_known_functions_are_not_taken_for_one():
+    x, s = draws(200, seed=4)
+    known = Bends.of(x, s).known
+    assert known.sizes(x, np.cos(x[:, 1])) is None
+    assert known.sizes(x, x[:, 1] * x[:, 2]) is None
+    assert known.sizes(x, 3 + x[:, 1] - 2 * x[:, 2] ** 2) is not None
+    assert known.sizes(x[:12], x[:12, 1]) is None  # as many functions as rows
+
+
+def test_images_have_mean_zero_under_a_target_that_the_law_is_wrong_about():
+    v, u = (part.ravel() for part in np.meshgrid(*2 * [np.polynomial.hermite_e.hermegauss(60)[0]]))
+    weight = np.outer(*2 * [np.polynomial.hermite_e.hermegauss(60)[1]]).ravel()
+    width = 1 / np.sqrt(1 + np.exp(v))
+    x = np.column_stack([v, 0.5 + width * u])
+    slope = -np.exp(v) * width**2 / 2  # of log width
+    s = np.column_stack([-v + slope * (u**2 - 1), -u / width])
+    wrong = Pooled(
+        (0,),
+        np.array([0.1, 0.4]),
+        np.array([1.0, 1.2]),
+        np.array([[0.0], [0.9]]),
+        np.eye(1),
+        np.eye(1),
+        np.array([[[0.9]], [[1.3]]]),
+        np.array([[0.2], [0.1]]),
+    )
+    law = Law.of(wrong)
+    known = Known(wrong, Margin(0, Law(law.rate, law.precisions, law.apart, (LINEAR, 0), (-1.1, 0.2)), (-12.0, 12.0)))
+    images = known.images(x, s)
+    assert np.sqrt(weight @ images**2 / weight.sum()).min() > 0.1
+    np.testing.assert_allclose(weight @ images / weight.sum(), 0, atol=1e-6)
+
+
+def test_a_density_that_rises_outside_its_draws_is_none():
+    x, s = draws(200, seed=5)
+    s[:, -1] += 3 * np.exp(-0.5 * x[:, -1])  # no density: it grows without end on the right
+    bends = Bends.of(x, s)
+    assert bends is None or bends.known is None
