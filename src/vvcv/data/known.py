@@ -50,15 +50,15 @@ class Known:
         axis = self.margin.axis
         return self.margin.drawn((points[:, axis] - self.pooled.middle[axis]) / self.pooled.unit[axis])[0]
 
-    def sizes(self, points: Rows, values: Float[np.ndarray, " n"]) -> Float[np.ndarray, " p"] | None:
-        """How much of each known function values are a sum of; None where they are none."""
+    def sizes(self, points: Rows, values: Float[np.ndarray, "n m"]) -> Float[np.ndarray, "p m"]:
+        """How much of each known function values are a sum of; not a number where they are none."""
         functions = self.functions(points)
+        columns, centred = functions - functions.mean(axis=0), values - values.mean(axis=0)
         if len(values) < ROWS_FOR_EACH * (functions.shape[1] + 1):
-            return None
-        columns, centred = functions - functions.mean(axis=0), values - values.mean()
+            return np.full((functions.shape[1], values.shape[1]), np.nan)
         sizes = least_squares(columns, centred)
-        other = np.sum((centred - columns @ sizes) ** 2) > OTHER_THAN_KNOWN * np.sum(centred**2)
-        return None if other else sizes
+        other = np.sum((centred - columns @ sizes) ** 2, axis=0) > OTHER_THAN_KNOWN * np.sum(centred**2, axis=0)
+        return np.where(other, np.nan, sizes)
 
     def functions(self, points: Rows) -> Columns:
         """The known functions at points."""

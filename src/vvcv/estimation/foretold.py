@@ -7,6 +7,7 @@ alike: it counts as an error in full, not as one that averages out.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 from math import hypot
 
@@ -28,15 +29,29 @@ FORETOLD = "by the law of one scale, given which all else is Gaussian"
 
 def foretold(known: Known | None, prepared: Prepared) -> list[list[Answer]]:
     """The answers for tasks whose values are sums of known functions; none for others, or where nothing is known."""
-    return [[] if known is None else _foretold(known, prepared, task) for task in range(len(prepared.tasks))]
+    tasks = tuple(range(len(prepared.tasks)))
+    if known is None:
+        return [[] for _ in tasks]
+    samples = [tasks] if prepared.tasks.share_points else [(task,) for task in tasks]
+    return [answers for members in samples for answers in _of_sample(known, prepared, members)]
 
 
-def _foretold(known: Known, prepared: Prepared, task: int) -> list[Answer]:
+def _of_sample(known: Known, prepared: Prepared, members: tuple[int, ...]) -> Iterator[list[Answer]]:
+    """The answers for tasks on the same points."""
+    rows = prepared.distinct[members[0]]
+    sizes = known.sizes(rows.points, np.column_stack([prepared.distinct[t].values for t in members]))
+    told = np.isfinite(sizes).all(axis=0) & [not prepared.constant(t) for t in members]
+    images = known.images(rows.points, rows.scores) if told.any() else None
+    for task, size, known_now in zip(members, sizes.T, told, strict=True):
+        yield _answer(known, size, images @ size, prepared, task) if known_now else []
+
+
+def _answer(
+    known: Known, sizes: Float[np.ndarray, " p"], image: Float[np.ndarray, " n"], prepared: Prepared, task: int
+) -> list[Answer]:
+    """The answer of one image, if it leaves hardly anything."""
     rows = prepared.distinct[task]
-    sizes = None if prepared.constant(task) else known.sizes(rows.points, rows.values)
-    if sizes is None:
-        return []
-    left = rows.values - known.images(rows.points, rows.scores) @ sizes
+    left = rows.values - image
     mean = float(np.average(left, weights=rows.multiplicity))
     spread = np.sqrt(np.average((left - mean) ** 2, weights=rows.multiplicity))
     error = hypot(float(spread), ROUNDING * float(np.abs(prepared.shift[task]) + prepared.scale[task]))
