@@ -87,7 +87,7 @@ def _banana(rng: np.random.Generator, n: int, d: int) -> Sample:
 
 
 @cache
-def _effects(groups: int) -> Centred:
+def effects(groups: int) -> Centred:
     rng = np.random.default_rng([31, groups])
     noise = rng.uniform(0.5, 2, groups)
     y = 1 + rng.normal(size=groups) + noise * rng.normal(size=groups)
@@ -96,7 +96,7 @@ def _effects(groups: int) -> Centred:
 
 
 def _groups(rng: np.random.Generator, n: int, d: int) -> Sample:
-    model = _effects(d - 2)
+    model = effects(d - 2)
     x, exact = model.sample(rng, n), model.exact()
     values = np.column_stack([x[:, 0], x[:, -1], x[:, 1], x[:, 1] ** 2])
     return Sample(x, model.score(x), values, [exact[0], exact[d - 1], exact[1], exact[d + 1]])

@@ -17,8 +17,10 @@ from jaxtyping import Float
 
 Points = Float[np.ndarray, "n d"]
 
-#: Cells of a grid along each scale's logarithm, its lower end, and how far a density may rise within a cell.
-CELLS, LOWEST, RISE = 250, -14.0, 2.0
+#: Cells of a grid along the logarithm of one scale or of each of two, and its lower end: below -14 squares of the
+#: logarithm have a ten-thousandth of their spread, which no estimate of two scales comes near. And how far a density
+#: may rise within a cell.
+CELLS, LOWEST, RISE = {1: 1000, 2: 250}, {1: -40.0, 2: -14.0}, 2.0
 
 
 class Model:
@@ -29,9 +31,9 @@ class Model:
         self.scaled, self.noisy, self.widths = np.array(scaled, float), np.array(noisy, float), np.array(widths)
         white, target = columns / self.noise[:, None], y / self.noise
         self.gram, self.pull, self.square = white.T @ white, white.T @ target, target @ target
-        ends = np.log(6 * self.widths)
-        self.steps = (ends - LOWEST) / CELLS
-        axes = [LOWEST + step * (np.arange(CELLS) + 0.5) for step in self.steps]
+        ends, lowest, cells = np.log(6 * self.widths), LOWEST[len(widths)], CELLS[len(widths)]
+        self.steps = (ends - lowest) / cells
+        axes = [lowest + step * (np.arange(cells) + 0.5) for step in self.steps]
         self.grid = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(axes))
         height = np.concatenate([self._height(part) for part in np.array_split(self.grid, len(self.grid) // 250 + 1)])
         self.height, self.mass = height, np.exp(height - height.max())
