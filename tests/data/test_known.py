@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import ndtr
 
-from centred_groups import draws, exact, integrands
+from centred_groups import PRIORS, draws, exact, integrands
 from vvcv.data.bends import Bends
 from vvcv.data.known import Known
 from vvcv.data.margin import LINEAR, Law, Margin
@@ -29,6 +29,14 @@ def test_means_squares_and_the_scale_are_told_without_the_draws_that_are_missing
     left = values - known.images(x, s) @ known.sizes(x, values)
     np.testing.assert_allclose((left.mean(axis=0) - exact()[2]) / values.std(axis=0), 0, atol=3e-5)
     assert (left.std(axis=0) < 1e-4 * values.std(axis=0)).all()
+
+
+@pytest.mark.parametrize("prior", PRIORS)
+def test_means_are_told_whatever_the_prior_of_the_scale(prior):
+    x, s = draws(200, seed=6, lowest=-1.0, prior=prior)
+    known, values = Bends.of(x, s).known, np.hstack([x, x**2])
+    left = values - known.images(x, s) @ known.sizes(x, values)
+    np.testing.assert_allclose((left.mean(axis=0) - exact(prior)[2][:14]) / values.std(axis=0), 0, atol=1e-4)
 
 
 def test_the_law_does_not_hang_on_units():

@@ -20,7 +20,8 @@ from itertools import combinations
 
 import numpy as np
 from jaxtyping import Float
-from scipy.special import logsumexp, ndtri_exp
+from scipy.optimize import minimize_scalar
+from scipy.special import expit, logsumexp, ndtri_exp
 
 from .lines import Rows, least_squares
 from .pooled import NO_PRECISION, Pooled
@@ -30,8 +31,13 @@ Numbers = Float[np.ndarray, " n"]
 
 #: Exponents of the terms of C, in units of that of a scale whose precision is exp(h v): a half-normal prior of the
 #: scale has 2, an exponential one 1, an inverse gamma of its square -2, a lognormal one a term of second degree in v,
-#: whose score is linear. And how many of them at most.
-EXPONENTS, LINEAR, MOST_TERMS = (1, 2, -1, -2), 9, 2
+#: whose score is linear. How many of them at most; and, where these do not do, the term of a half-Cauchy or another
+#: half-Student prior, whose score turns from one constant to another at a place.
+EXPONENTS, LINEAR, MOST_TERMS, TURN = (1, 2, -1, -2), 9, 2, 8
+
+#: Places at which it may turn that are tried, and how far outside the draws they may be, in standard deviations:
+#: farther away a turn is an exponential. (From the nearest of fewer a search may end beside the right one.)
+TRIED_PLACES, OUTSIDE = 25, 4.0
 
 #: Share of the variance of scores along v that terms may leave: more, and v is no scale of a Gaussian's.
 UNEXPLAINED, NOTHING_LEFT = 1e-6, 1e-8
@@ -52,6 +58,7 @@ class Law:
     apart: Float[np.ndarray, " k"]
     terms: tuple[int, ...] = ()
     coefficients: tuple[float, ...] = ()
+    turn: float = 0.0
 
     @classmethod
     def of(cls, pooled: Pooled) -> Law:
@@ -64,11 +71,22 @@ class Law:
 
     def score(self, v: Numbers) -> Numbers:
         """(log p)'."""
-        return self._gaussians(v)[1] + sum(c * _term(k, self.rate, v)[1] for k, c in self._own)
+        return self._gaussians(v)[1] + sum(c * self.term(k, v)[1] for k, c in self._own)
 
     def height(self, v: Numbers) -> Numbers:
         """log p, but for a constant."""
-        return self._gaussians(v)[0] + sum(c * _term(k, self.rate, v)[0] for k, c in self._own)
+        return self._gaussians(v)[0] + sum(c * self.term(k, v)[0] for k, c in self._own)
+
+    def term(self, kind: int, v: Numbers) -> tuple[Numbers, Numbers]:
+        """A term of log p, and its derivative: a line, an exponential, a square, or a turn from one line to another."""
+        if kind == LINEAR:
+            return v**2 / 2, v
+        if kind == 0:
+            return v, np.ones_like(v)
+        if kind == TURN:
+            return -np.logaddexp(0.0, -self.rate * (v - self.turn)) / self.rate, expit(-self.rate * (v - self.turn))
+        speed = -kind * self.rate / 2
+        return np.exp(speed * v) / speed, np.exp(speed * v)
 
     @property
     def _own(self) -> Iterator[tuple[int, float]]:
@@ -120,7 +138,7 @@ class Margin:
     ) -> tuple[Float[np.ndarray, "n p"], Float[np.ndarray, "n p"]]:
         """Functions less their means under the law, and (integral of that times p up to v) / p(v).
 
-        >>> law = Law(0.0, np.ones((2, 0)), np.ones(0), (LINEAR,), (-1.0,))
+        >>> law = Law(1.0, np.ones((2, 0)), np.ones(0), (LINEAR,), (-1.0,))
         >>> values, fields = Margin(0, law, (-12.0, 12.0)).integrated(np.array([-3.0, 2.0]), lambda v: v[:, None] ** 2)
         >>> values.T.round(6), fields.T.round(6)  # of x^2 - 1 under a standard normal: -x
         (array([[8., 3.]]), array([[ 3., -2.]]))
@@ -167,30 +185,37 @@ def _places(start: Numbers, end: Numbers) -> tuple[Float[np.ndarray, "n q"], Flo
     return (end + start)[:, None] / 2 + half * NODES, half * WEIGHTS
 
 
-def _likeliest(law: Law, v: Numbers, s: Numbers) -> Iterator[Law]:
+def _likeliest(law: Law, v: Numbers, s: Numbers) -> list[Law]:
     """The law with those terms of its own that leave little of the scores, the likeliest first (Schwarz)."""
-    weight = 1 / (1 + NO_PRECISION * np.exp(law.rate * v))  # of rows so deep in a neck that rounding decides
-    left, n, whole = weight * (s - law.score(v)), len(v), max(float(np.var(weight * s)), 1e-300)
     laws: list[tuple[float, Law]] = []
-    for count in range(1, MOST_TERMS + 2):
-        for terms in combinations((0, *EXPONENTS, LINEAR), count):
-            columns = np.column_stack([weight * _term(k, law.rate, v)[1] for k in terms])
-            found = rounded(least_squares(columns, left))
-            share = float(np.mean((left - columns @ found) ** 2)) / whole
-            if 0 in terms and share <= UNEXPLAINED:
-                surprise = n * np.log(share + NOTHING_LEFT) + count * np.log(n)
-                laws.append((surprise, replace(law, terms=terms, coefficients=tuple(found))))
-    return (law for _, law in sorted(laws, key=lambda each: each[0]))
+    for count in range(MOST_TERMS + 1):
+        for more in combinations((*EXPONENTS, LINEAR), count):
+            share, found = _fitted(law, (0, *more), v, s)
+            if share <= UNEXPLAINED:
+                laws.append((len(v) * np.log(share + NOTHING_LEFT) + count * np.log(len(v)), found))
+    return [law for _, law in sorted(laws, key=lambda each: each[0])] or _turning(law, v, s)
 
 
-def _term(kind: int, rate: float, v: Numbers) -> tuple[Numbers, Numbers]:
-    """A term of log p, and its derivative: a line, an exponential, or a square."""
-    if kind == LINEAR:
-        return v**2 / 2, v
-    if kind == 0:
-        return v, np.ones_like(v)
-    speed = -kind * rate / 2
-    return np.exp(speed * v) / speed, np.exp(speed * v)
+def _turning(law: Law, v: Numbers, s: Numbers) -> list[Law]:
+    """The law with a term that turns, at the place that leaves least, if that is little."""
+
+    def fitted(place: float) -> tuple[float, Law]:
+        return _fitted(replace(law, turn=float(place)), (0, TURN), v, s)
+
+    places = np.linspace(v.min() - OUTSIDE, v.max() + OUTSIDE, TRIED_PLACES)
+    best, step = min(places, key=lambda place: fitted(place)[0]), places[1] - places[0]
+    near = minimize_scalar(lambda p: fitted(p)[0], bounds=(best - step, best + step), options={"xatol": 1e-9})
+    share, found = fitted(float(rounded(near.x)))
+    return [found] if share <= UNEXPLAINED else []
+
+
+def _fitted(law: Law, terms: tuple[int, ...], v: Numbers, s: Numbers) -> tuple[float, Law]:
+    """The share of the scores that a law with such terms leaves, and the law."""
+    weight = 1 / (1 + NO_PRECISION * np.exp(law.rate * v))  # of rows so deep in a neck that rounding decides
+    left, columns = weight * (s - law.score(v)), np.column_stack([weight * law.term(k, v)[1] for k in terms])
+    found = rounded(least_squares(columns, left))
+    share = float(np.mean((left - columns @ found) ** 2) / max(np.var(weight * s), 1e-300))
+    return share, replace(law, terms=terms, coefficients=tuple(map(float, found)))
 
 
 def _ends(law: Law, low: float, high: float) -> tuple[float, float] | None:

@@ -24,6 +24,10 @@ from .witness import in_order
 #: Centred groups of Gaussian data leave 1e-7 to 1e-5.
 HARDLY_ANYTHING = 1e-3
 
+#: What a law may be off by beyond the draws, in the same units: its numbers are rounded. Of five groups with seven
+#: priors of their scale (six samples each, seeds 22950 to 22955, that miss a part of it) the largest error is 4.4e-5.
+DIGITS = 3e-5
+
 FORETOLD = "by the law of one scale, given which all else is Gaussian"
 
 
@@ -53,10 +57,10 @@ def _answer(
     rows = prepared.distinct[task]
     left = rows.values - image
     mean = float(np.average(left, weights=rows.multiplicity))
-    spread = np.sqrt(np.average((left - mean) ** 2, weights=rows.multiplicity))
-    error = hypot(float(spread), ROUNDING * float(np.abs(prepared.shift[task]) + prepared.scale[task]))
-    if not error <= HARDLY_ANYTHING * prepared.scale[task]:
+    spread, scale = float(np.sqrt(np.average((left - mean) ** 2, weights=rows.multiplicity))), prepared.scale[task]
+    if not spread <= HARDLY_ANYTHING * scale:
         return []
+    error = hypot(spread, DIGITS * scale, ROUNDING * float(np.abs(prepared.shift[task]) + scale))
     merit = float(merit_of(np.array(error), np.array(error)))
     moves = in_order(rows, rows.multiplicity * (left - mean) / rows.multiplicity.sum())
     freedom = float(max(len(left) - 1, 1))
