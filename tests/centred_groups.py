@@ -57,5 +57,13 @@ def draws(n, seed, lowest=-np.inf, prior="half-normal"):
     return np.column_stack([mu, theta, v]), scores_of_groups(mu, theta, v, prior)
 
 
+def divided(x, s):
+    """The same with effects divided by their scale, z = (theta - mu) / exp(v)."""
+    scale, score = np.exp(x[:, -1:]), s[:, 1:-1]
+    z = (x[:, 1:-1] - x[:, :1]) / scale
+    by_mu, by_v = s[:, 0] + score.sum(axis=1), s[:, -1] + np.sum(score * scale * z, axis=1) + z.shape[1]
+    return np.column_stack([x[:, 0], z, x[:, -1]]), np.column_stack([by_mu, scale * score, by_v])
+
+
 def integrands(x):
     return np.hstack([x, x**2, np.exp(x[:, -1:]), np.exp(2 * x[:, -1:])])

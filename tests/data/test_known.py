@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 from scipy.special import ndtr
 
-from centred_groups import PRIORS, draws, exact, integrands
+from centred_groups import PRIORS, divided, draws, exact, integrands
 from vvcv.data.bends import Bends
+from vvcv.data.conditional import Diagonal, Whole, conditional
 from vvcv.data.known import Known
-from vvcv.data.margin import LINEAR, Law, Margin
+from vvcv.data.margin import LINEAR, Law, Margin, ends_of
 from vvcv.data.pooled import Pooled
 
 
@@ -32,11 +33,14 @@ def test_means_squares_and_the_scale_are_told_without_the_draws_that_are_missing
 
 
 @pytest.mark.parametrize("prior", PRIORS)
-def test_means_are_told_whatever_the_prior_of_the_scale(prior):
-    x, s = draws(200, seed=6, lowest=-1.0, prior=prior)
+@pytest.mark.parametrize("change", [lambda x, s: (x, s), divided], ids=["centred", "divided"])
+def test_means_are_told_whatever_the_prior_of_the_scale(prior, change):
+    x, s = change(*draws(200, seed=6, lowest=-1.0, prior=prior))
     known, values = Bends.of(x, s).known, np.hstack([x, x**2])
     left = values - known.images(x, s) @ known.sizes(x, values)
-    np.testing.assert_allclose((left.mean(axis=0) - exact(prior)[2][:14]) / values.std(axis=0), 0, atol=1e-4)
+    same = [0, 6, 7, 13] if change is divided else range(14)  # of mu and v, or of all
+    off = (left.mean(axis=0) - exact(prior)[2][:14]) / values.std(axis=0)
+    np.testing.assert_allclose(off[same], 0, atol=1e-4)
 
 
 def test_the_law_does_not_hang_on_units():
@@ -54,28 +58,47 @@ def test_values_that_are_no_sum_of_known_functions_are_not_taken_for_one():
     assert np.isnan(known.sizes(x[:12], values[:12])).all()  # as many functions as rows
 
 
-def test_images_have_mean_zero_under_a_target_that_the_law_is_wrong_about():
+@pytest.mark.parametrize("exponents", [(0, 1), (0, 1, 2)])
+def test_images_have_mean_zero_under_a_target_that_the_law_is_wrong_about(exponents):
     v, u = (part.ravel() for part in np.meshgrid(*2 * [np.polynomial.hermite_e.hermegauss(60)[0]]))
     weight = np.outer(*2 * [np.polynomial.hermite_e.hermegauss(60)[1]]).ravel()
     width = 1 / np.sqrt(1 + np.exp(v))
     x = np.column_stack([v, 0.5 + width * u])
     slope = -np.exp(v) * width**2 / 2  # of log width
     s = np.column_stack([-v + slope * (u**2 - 1), -u / width])
-    wrong = Pooled(
-        (0,),
-        np.array([0.1, 0.4]),
-        np.array([1.0, 1.2]),
-        np.array([[0.0], [0.9]]),
-        np.eye(1),
-        np.eye(1),
-        np.array([[[0.9]], [[1.3]]]),
-        np.array([[0.2], [0.1]]),
-    )
-    law = Law.of(wrong)
-    known = Known(wrong, Margin(0, Law(law.rate, law.precisions, law.apart, (LINEAR, 0), (-1.1, 0.2)), (-12.0, 12.0)))
+    growth, one = 0.3 * np.array(exponents)[:, None], np.eye(1)
+    parts, pulls = np.array([0.9, 1.3, 0.2])[: len(growth), None, None], np.array([0.2, 0.1, 0.3])[: len(growth), None]
+    wrong = Pooled((0,), np.array([0.1, 0.4]), np.array([1.0, 1.2]), growth, one, one, parts, pulls)
+    rest = conditional(wrong)
+    law = Law(rest, (LINEAR, 0, 2 if rest.speed > 0 else -2), (-1.1, 0.2, -0.5))
+    known = Known(wrong, Margin(0, law, ends_of(law, -8.0, 8.0)))
     images = known.images(x, s)
     assert np.sqrt(weight @ images**2 / weight.sum()).min() > 0.1
     np.testing.assert_allclose(weight @ images / weight.sum(), 0, atol=1e-6)
+
+
+def test_what_integrating_out_leaves_has_the_slope_it_says_and_both_ways_agree():
+    parts, pulls = np.array([np.diag([0.4, 0.7]), np.diag([0.6, 0.3])]), np.array([[0.3, -0.2], [0.5, 0.1]])
+    pooled = Pooled((0,), np.zeros(3), np.ones(3), np.array([[0.0], [-1.4]]), np.eye(2), np.eye(2), parts, pulls)
+    v, h = np.linspace(-4, 3, 15), 1e-5
+    for rest in (Diagonal(pooled), Whole(pooled)):
+        height, slope = rest.integrated(v)
+        np.testing.assert_allclose(slope, (rest.integrated(v + h)[0] - rest.integrated(v - h)[0]) / (2 * h), atol=1e-8)
+        np.testing.assert_allclose(rest.middle(v), Whole(pooled).middle(v), atol=1e-12)
+        np.testing.assert_allclose(rest.spread(v, np.eye(2)), Whole(pooled).spread(v, np.eye(2)), atol=1e-12)
+        np.testing.assert_allclose(rest.moved(v, np.ones((15, 2))) ** 2, rest.spread(v, np.eye(2)), atol=1e-12)
+    apart = Diagonal(pooled).integrated(v)[0] - height
+    terms = np.column_stack([np.ones_like(v), np.exp(-1.4 * v)])  # which the law has of its own
+    assert np.abs(apart - terms @ np.linalg.lstsq(terms, apart)[0]).max() < 1e-9
+
+
+def test_places_beyond_all_draws_are_answered():
+    x, s = draws(200, seed=7)
+    bends, far = Bends.of(x, s), np.repeat(x[:1], 3, axis=0)
+    far[:, -1] = [-300.0, -30.0, 8.0]
+    with np.errstate(over="ignore"):
+        assert np.isfinite(bends.known.along(far)).all()
+    assert (np.diff(bends.known.along(far)) > 0).all()
 
 
 def test_a_density_that_rises_outside_its_draws_is_none():

@@ -165,6 +165,30 @@ def test_scores_of_a_part_of_the_data_are_refused(size):
         np.testing.assert_allclose(posterior.scores, DATA.sum(), rtol=1e-12)
 
 
+def eight_schools(y, noise):
+    mu, tau = numpyro.sample("mu", dist.Normal(0, 5)), numpyro.sample("tau", dist.HalfCauchy(5))
+    theta = numpyro.sample("theta", dist.Normal(mu * jnp.ones(8), tau))
+    numpyro.sample("y", dist.Normal(theta, noise), obs=y)
+
+
+def test_the_summary_of_eight_centred_schools_is_exact_where_the_sampler_is_not():
+    y, noise = np.array([28.0, 8, -3, 7, -1, 1, 18, 12]), np.array([15.0, 10, 16, 11, 9, 11, 10, 18])
+    mcmc = run(eight_schools, y, noise, chains=4, draws=250, kernel=numpyro.infer.NUTS(eight_schools))
+    found = vvcv.summary(mcmc, progress=False, on_alarm="ignore")
+    v = np.linspace(-40, 9, 20001)  # log tau, all else integrated out
+    spread = np.exp(2 * v)[:, None] + noise**2
+    total = np.sum(1 / spread, axis=1) + 1 / 25
+    centre = np.sum(y / spread, axis=1) / total
+    fit = np.sum(y**2 / spread, axis=1) - total * centre**2
+    height = -np.sum(np.log(spread), axis=1) / 2 - np.log(total) / 2 - fit / 2 + v - np.log1p(np.exp(2 * v) / 25)
+    p = np.exp(height - height.max()) / np.exp(height - height.max()).sum()
+    shrunk = np.exp(2 * v)[:, None] / spread
+    means = [p @ centre, p @ np.exp(v), *(p @ (shrunk * y + (1 - shrunk) * centre[:, None]))]
+    np.testing.assert_allclose(found["mean"], means, rtol=2e-4)
+    deviation = np.sqrt(p @ (centre**2 + 1 / total) - means[0] ** 2)
+    assert found["sd"]["mu"] == pytest.approx(deviation, rel=2e-4)
+
+
 def test_a_sampler_that_has_not_run_is_refused():
     with pytest.raises(ValueError, match="that has run"):
         vvcv.from_numpyro(numpyro.infer.MCMC(numpyro.infer.HMC(model), num_warmup=1, num_samples=1))

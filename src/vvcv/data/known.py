@@ -31,8 +31,8 @@ OTHER_THAN_KNOWN = 1e-10
 #: Rows for each known function below which none is looked for: any values would seem to be a sum of as many as rows.
 ROWS_FOR_EACH = 1.2
 
-#: Draws whose integrals are worked out at a time: 10 MB of them in 50 dimensions.
-AT_A_TIME = 1000
+#: Draws whose integrals are worked out at a time: 10 MB of them in 50 dimensions, at eight places each.
+AT_A_TIME = 250
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,9 +74,9 @@ class Known:
     def _images(self, points: Rows, scores: Rows) -> Columns:
         v, u, found = apart(self.pooled.axes, points, scores)
         along, turn = scores[:, self.margin.axis] - self.margin.law.score(v[:, 0]), self.pooled.turn
-        middle, width = self._given(v[:, 0])
-        off, pulled = (width * (u @ self.pooled.back.T)) @ turn.T, (width * (found @ turn)) @ turn.T
-        linear, spread = middle @ turn.T, width**2 @ (turn**2).T
+        rest = self.margin.law.rest
+        off, pulled = (rest.moved(v[:, 0], each) @ turn.T for each in (u @ self.pooled.back.T, found @ turn))
+        linear, spread = rest.middle(v[:, 0]) @ turn.T, rest.spread(v[:, 0], turn)
         images, fields = self._integrated(v[:, 0])
         images += fields * along[:, None]
         k = u.shape[1]
@@ -84,20 +84,14 @@ class Known:
         images[:, k : 2 * k] -= 2 * linear * pulled + spread + off * pulled
         return images
 
-    def _given(self, v: Float[np.ndarray, " n"]) -> tuple[Columns, Columns]:
-        """Middles and widths of the others, in coordinates in which they are independent."""
-        growing = np.exp(v[:, None] @ self.pooled.growth.T)
-        precision = growing @ self.margin.law.precisions
-        return growing @ self.pooled.pulls / precision, precision**-0.5
-
     def _expected(self, v: Float[np.ndarray, " n"]) -> Columns:
         """Means of the known functions given v."""
-        middle, width = self._given(v)
-        linear = middle @ self.pooled.turn.T
-        return np.hstack([linear, linear**2 + width**2 @ (self.pooled.turn**2).T, self._of_scale(v)])
+        rest, turn = self.margin.law.rest, self.pooled.turn
+        linear = rest.middle(v) @ turn.T
+        return np.hstack([linear, linear**2 + rest.spread(v, turn), self._of_scale(v)])
 
     def _of_scale(self, v: Float[np.ndarray, " n"]) -> Float[np.ndarray, "n 4"]:
-        scale = np.exp(-self.margin.law.rate / 2 * v)
+        scale = np.exp(self.margin.law.rest.speed * v)
         return np.column_stack([v, v**2, scale, scale**2])
 
     def _integrated(self, v: Float[np.ndarray, " n"]) -> tuple[Columns, Columns]:

@@ -1,9 +1,8 @@
 """The logarithm of a scale as a Gaussian's coordinate, by the law of all that hangs on it.
 
-Where all else is Gaussian given v, the logarithm of a scale (`pooled.py`), so that in coordinates that are diagonal
-together each y_j has precision and pull a_j + b_j e and a_j m_j + b_j e n_j, e = exp(h v), integrating all y out leaves
+Where all else is Gaussian given v, the logarithm of a scale (`conditional.py`), integrating all else out leaves
 
-    log p(v) = C(v) - sum_j log(a_j + b_j e) / 2 - sum_j (m_j - n_j)^2 / (1 / a_j + 1 / (b_j e)) / 2
+    log p(v) = C(v) + what is known of the Gaussians
 
 in which C, what a prior says of v and constants of all Gaussians, is a sum of few terms, linear and exponential in v.
 Scores of (v, u) hang on v alone, and tell C without noise. So p is known beyond the draws, where no sampler may have
@@ -15,6 +14,7 @@ s = (log p)', whatever was found: expectations are the same in all coordinates.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import combinations
 
@@ -23,8 +23,9 @@ from jaxtyping import Float
 from scipy.optimize import minimize_scalar
 from scipy.special import expit, logsumexp, ndtri_exp
 
+from .conditional import Conditional, conditional
 from .lines import Rows, least_squares
-from .pooled import NO_PRECISION, Pooled
+from .pooled import Pooled
 from .rounding import rounded
 
 Numbers = Float[np.ndarray, " n"]
@@ -44,7 +45,7 @@ UNEXPLAINED, NOTHING_LEFT = 1e-6, 1e-8
 
 #: By how much less likely both ends of the integral are than the mode (in logarithms), how far away they may be, in
 #: standard deviations of the draws, and cells between them, each integrated by a rule of so many places.
-FAR_BELOW, FARTHEST, CELLS, PLACES = 60.0, 1000.0, 400, 8
+FAR_BELOW, FARTHEST, CELLS, PLACES = 35.0, 1000.0, 400, 8
 
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(PLACES)
 
@@ -53,29 +54,18 @@ NODES, WEIGHTS = np.polynomial.legendre.leggauss(PLACES)
 class Law:
     """The density of v: what it owes to the Gaussians along it, and terms of its own."""
 
-    rate: float
-    precisions: Float[np.ndarray, "2 k"]
-    apart: Float[np.ndarray, " k"]
+    rest: Conditional
     terms: tuple[int, ...] = ()
     coefficients: tuple[float, ...] = ()
     turn: float = 0.0
 
-    @classmethod
-    def of(cls, pooled: Pooled) -> Law:
-        """That of a scale along which two precisions are diagonal together."""
-        precisions = np.diagonal(pooled.parts, axis1=1, axis2=2)
-        precisions = np.where(precisions < NO_PRECISION, 0.0, precisions)
-        both = precisions.all(axis=0)
-        middles = pooled.pulls / np.where(both, precisions, 1.0)
-        return cls(float(pooled.growth[1, 0]), precisions, np.where(both, np.diff(middles, axis=0)[0] ** 2, 0.0))
-
     def score(self, v: Numbers) -> Numbers:
         """(log p)'."""
-        return self._gaussians(v)[1] + sum(c * self.term(k, v)[1] for k, c in self._own)
+        return self.rest.integrated(v)[1] + sum(c * self.term(k, v)[1] for k, c in self._own)
 
     def height(self, v: Numbers) -> Numbers:
         """log p, but for a constant."""
-        return self._gaussians(v)[0] + sum(c * self.term(k, v)[0] for k, c in self._own)
+        return self.rest.integrated(v)[0] + sum(c * self.term(k, v)[0] for k, c in self._own)
 
     def term(self, kind: int, v: Numbers) -> tuple[Numbers, Numbers]:
         """A term of log p, and its derivative: a line, an exponential, a square, or a turn from one line to another."""
@@ -84,21 +74,14 @@ class Law:
         if kind == 0:
             return v, np.ones_like(v)
         if kind == TURN:
-            return -np.logaddexp(0.0, -self.rate * (v - self.turn)) / self.rate, expit(-self.rate * (v - self.turn))
-        speed = -kind * self.rate / 2
+            steep = 2 * self.rest.speed
+            return np.logaddexp(0.0, steep * (v - self.turn)) / steep, expit(steep * (v - self.turn))
+        speed = kind * self.rest.speed
         return np.exp(speed * v) / speed, np.exp(speed * v)
 
     @property
     def _own(self) -> Iterator[tuple[int, float]]:
         return zip(self.terms, self.coefficients, strict=True)
-
-    def _gaussians(self, v: Numbers) -> tuple[Numbers, Numbers]:
-        """What is left of all else integrated out, and its derivative."""
-        fixed, grown = self.precisions[0], np.exp(self.rate * v)[..., None] * self.precisions[1]
-        whole = fixed + grown
-        share = grown / whole
-        height = -np.log(whole) / 2 - self.apart * fixed * share / 2
-        return height.sum(axis=-1), -self.rate / 2 * np.sum(share * (1 + self.apart * fixed * (1 - share)), axis=-1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,19 +98,18 @@ class Margin:
 
         None where there are several, or no density of this kind has such scores.
         """
-        if len(pooled.growth) != 2:
-            return None
-        (axis,) = pooled.axes
+        rest, axis = conditional(pooled), pooled.axes[0]
         v, s = points[:, axis], scores[:, axis]
-        for law in _likeliest(Law.of(pooled), v, s):
-            ends = _ends(law, float(v.min()), float(v.max()))
-            if ends is not None:
-                return cls(axis, law, ends)
+        with suppress(np.linalg.LinAlgError):  # a precision that is none beyond the draws
+            for law in [] if rest is None else _likeliest(Law(rest), v, s):
+                ends = ends_of(law, float(v.min()), float(v.max()))
+                if ends is not None and np.isfinite(law.height(np.linspace(*ends, CELLS * PLACES))).all():
+                    return cls(axis, law, ends)
         return None
 
     def straightened(self, points: Rows, scores: Rows) -> tuple[Rows, Rows]:
         """The axis as a Gaussian's, and scores of the density there."""
-        v, s = points[:, self.axis], scores[:, self.axis]
+        v, s = self._inside(points[:, self.axis]), scores[:, self.axis]
         z, steepness = self.drawn(v)
         there, found = points.copy(), scores.copy()
         there[:, self.axis], found[:, self.axis] = z, (s - self.law.score(v)) / steepness - z
@@ -138,7 +120,8 @@ class Margin:
     ) -> tuple[Float[np.ndarray, "n p"], Float[np.ndarray, "n p"]]:
         """Functions less their means under the law, and (integral of that times p up to v) / p(v).
 
-        >>> law = Law(1.0, np.ones((2, 0)), np.ones(0), (LINEAR,), (-1.0,))
+        >>> from types import SimpleNamespace
+        >>> law = Law(SimpleNamespace(integrated=lambda v: (0 * v, 0 * v)), (LINEAR,), (-1.0,))
         >>> values, fields = Margin(0, law, (-12.0, 12.0)).integrated(np.array([-3.0, 2.0]), lambda v: v[:, None] ** 2)
         >>> values.T.round(6), fields.T.round(6)  # of x^2 - 1 under a standard normal: -x
         (array([[8., 3.]]), array([[ 3., -2.]]))
@@ -146,7 +129,7 @@ class Margin:
         edges, most = np.linspace(*self.ends, CELLS + 1), float(self.law.height(np.linspace(*self.ends, CELLS)).max())
         places, weights = _places(edges[:-1], edges[1:])
         masses, at = np.exp(self.law.height(places) - most) * weights, functions(places.ravel())
-        mean = masses.ravel() @ at / masses.sum()
+        mean, values, v = masses.ravel() @ at / masses.sum(), functions(v), self._inside(v)
         cells = np.einsum("cp,cpf->cf", masses, (at - mean).reshape(*masses.shape, -1))
         below = np.vstack([np.zeros_like(mean), np.cumsum(cells, axis=0)])
         above = np.vstack([np.cumsum(cells[::-1], axis=0)[::-1], np.zeros_like(mean)])
@@ -159,11 +142,11 @@ class Margin:
         near = np.exp(self.law.height(places) - height[:, None]) * weights
         part = np.einsum("np,npf->nf", near, (functions(places.ravel()) - mean).reshape(*near.shape, -1))
         rest = np.where(left, below[cell], above[cell + 1]) * np.exp(most - height)[:, None]
-        return functions(v) - mean, np.where(left, 1.0, -1.0) * (rest + part)
+        return values - mean, np.where(left, 1.0, -1.0) * (rest + part)
 
     def drawn(self, v: Numbers) -> tuple[Numbers, Numbers]:
         """z, and dz / dv: by the logarithms of masses on both sides, of which the smaller one is exact."""
-        edges = np.linspace(*self.ends, CELLS + 1)
+        v, edges = self._inside(v), np.linspace(*self.ends, CELLS + 1)
         cells = self._between(edges[:-1], edges[1:])
         below, above = (np.append(-np.inf, np.logaddexp.accumulate(each)) for each in (cells, cells[::-1]))
         cell = np.clip(np.searchsorted(edges, v, side="right") - 1, 0, CELLS - 1)
@@ -171,6 +154,11 @@ class Margin:
         over = np.logaddexp(above[::-1][cell + 1], self._between(v, edges[cell + 1]))
         z = np.where(under < over, ndtri_exp(under - below[-1]), -ndtri_exp(over - below[-1]))
         return z, np.exp(self.law.height(v) - below[-1] + z**2 / 2) * np.sqrt(2 * np.pi)
+
+    def _inside(self, v: Numbers) -> Numbers:
+        """Places within the ends: beyond them, where no draw is but a user may ask, as just before."""
+        low, high = self.ends
+        return np.clip(v, low + (high - low) / CELLS, high - (high - low) / CELLS)
 
     def _between(self, start: Numbers, end: Numbers) -> Numbers:
         """Logarithms of masses between two places each."""
@@ -187,38 +175,41 @@ def _places(start: Numbers, end: Numbers) -> tuple[Float[np.ndarray, "n q"], Flo
 
 def _likeliest(law: Law, v: Numbers, s: Numbers) -> list[Law]:
     """The law with those terms of its own that leave little of the scores, the likeliest first (Schwarz)."""
-    laws: list[tuple[float, Law]] = []
+    laws, needed = list[tuple[float, Law]](), law.rest.needed
     for count in range(MOST_TERMS + 1):
-        for more in combinations((*EXPONENTS, LINEAR), count):
-            share, found = _fitted(law, (0, *more), v, s)
-            if share <= UNEXPLAINED:
-                laws.append((len(v) * np.log(share + NOTHING_LEFT) + count * np.log(len(v)), found))
-    return [law for _, law in sorted(laws, key=lambda each: each[0])] or _turning(law, v, s)
+        for more in combinations([k for k in (*EXPONENTS, LINEAR) if k not in needed], count):
+            laws.append(_fitted(law, (*needed, *more), v, s))
+    if min(share for share, _ in laws) > NOTHING_LEFT:
+        laws.append(_turning(law, v, s))
+
+    def surprise(each: tuple[float, Law]) -> float:
+        return len(v) * np.log(each[0] + NOTHING_LEFT) + len(each[1].terms) * np.log(len(v))
+
+    return [found for _, found in sorted((each for each in laws if each[0] <= UNEXPLAINED), key=surprise)]
 
 
-def _turning(law: Law, v: Numbers, s: Numbers) -> list[Law]:
-    """The law with a term that turns, at the place that leaves least, if that is little."""
+def _turning(law: Law, v: Numbers, s: Numbers) -> tuple[float, Law]:
+    """The law with a term that turns, at the place that leaves least, and what it leaves."""
 
     def fitted(place: float) -> tuple[float, Law]:
-        return _fitted(replace(law, turn=float(place)), (0, TURN), v, s)
+        return _fitted(replace(law, turn=float(place)), (*law.rest.needed, TURN), v, s)
 
     places = np.linspace(v.min() - OUTSIDE, v.max() + OUTSIDE, TRIED_PLACES)
     best, step = min(places, key=lambda place: fitted(place)[0]), places[1] - places[0]
     near = minimize_scalar(lambda p: fitted(p)[0], bounds=(best - step, best + step), options={"xatol": 1e-9})
-    share, found = fitted(float(rounded(near.x)))
-    return [found] if share <= UNEXPLAINED else []
+    return fitted(float(rounded(near.x)))
 
 
 def _fitted(law: Law, terms: tuple[int, ...], v: Numbers, s: Numbers) -> tuple[float, Law]:
     """The share of the scores that a law with such terms leaves, and the law."""
-    weight = 1 / (1 + NO_PRECISION * np.exp(law.rate * v))  # of rows so deep in a neck that rounding decides
+    weight = law.rest.told(v)
     left, columns = weight * (s - law.score(v)), np.column_stack([weight * law.term(k, v)[1] for k in terms])
     found = rounded(least_squares(columns, left))
     share = float(np.mean((left - columns @ found) ** 2) / max(np.var(weight * s), 1e-300))
     return share, replace(law, terms=terms, coefficients=tuple(map(float, found)))
 
 
-def _ends(law: Law, low: float, high: float) -> tuple[float, float] | None:
+def ends_of(law: Law, low: float, high: float) -> tuple[float, float] | None:
     """Where a density is so low on both sides that nothing is beyond; None where it rises outside the draws."""
     most, ends = float(law.height(np.linspace(low, high, CELLS)).max()), []
     for end, way in ((low, -1.0), (high, 1.0)):

@@ -103,15 +103,15 @@ class Pooled:
         factor = np.linalg.cholesky(np.tensordot(growing, self.parts, 1))
         inverse = np.linalg.inv(factor)
         turned = inverse.transpose(0, 2, 1)
-        middle = _times(turned, _times(inverse, growing @ self.pulls))
-        u, change = _times(factor.transpose(0, 2, 1), y - middle), np.empty_like(v)
+        middle = times(turned, times(inverse, growing @ self.pulls))
+        u, change = times(factor.transpose(0, 2, 1), y - middle), np.empty_like(v)
         for axis, rate in enumerate(self.growth.T):
             slope = np.tensordot(growing * rate, self.parts, 1)  # dP / dv
             half = np.tril(inverse @ slope @ turned) * (1 - np.eye(y.shape[1]) / 2)  # dL = L half
-            pulled = _times(inverse, (growing * rate) @ self.pulls - _times(slope, middle))
-            moved = _times(turned, pulled - _times(half.transpose(0, 2, 1), u))  # dy / dv
+            pulled = times(inverse, (growing * rate) @ self.pulls - times(slope, middle))
+            moved = times(turned, pulled - times(half.transpose(0, 2, 1), u))  # dy / dv
             change[:, axis] = np.sum(score * moved, axis=1) - np.trace(half, axis1=1, axis2=2)
-        return u, _times(inverse, score), change
+        return u, times(inverse, score), change
 
 
 def apart(axes: tuple[int, ...], x: Rows, s: Rows) -> tuple[Float[np.ndarray, "n a"], Rows, Rows]:
@@ -161,5 +161,5 @@ def _pulls(growing: Float[np.ndarray, "n K"], width: Rows, parts: Parts, y: Rows
     return rounded(np.array(each).T)
 
 
-def _times(matrices: Float[np.ndarray, "n k k"], vectors: Rows) -> Rows:
+def times(matrices: Float[np.ndarray, "n k k"], vectors: Rows) -> Rows:
     return np.matmul(matrices, vectors[:, :, None])[:, :, 0]
