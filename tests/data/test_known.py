@@ -84,9 +84,10 @@ def test_what_integrating_out_leaves_has_the_slope_it_says_and_both_ways_agree()
     for rest in (Diagonal(pooled), Whole(pooled)):
         height, slope = rest.integrated(v)
         np.testing.assert_allclose(slope, (rest.integrated(v + h)[0] - rest.integrated(v - h)[0]) / (2 * h), atol=1e-8)
-        np.testing.assert_allclose(rest.middle(v), Whole(pooled).middle(v), atol=1e-12)
-        np.testing.assert_allclose(rest.spread(v, np.eye(2)), Whole(pooled).spread(v, np.eye(2)), atol=1e-12)
-        np.testing.assert_allclose(rest.moved(v, np.ones((15, 2))) ** 2, rest.spread(v, np.eye(2)), atol=1e-12)
+        given = rest.given(v, np.eye(2), np.ones((15, 2)))
+        for mine, other in zip(given, Whole(pooled).given(v, np.eye(2), np.ones((15, 2))), strict=True):
+            np.testing.assert_allclose(mine, other, atol=1e-12)
+        np.testing.assert_allclose(given[2] ** 2, given[1], atol=1e-12)
     apart = Diagonal(pooled).integrated(v)[0] - height
     terms = np.column_stack([np.ones_like(v), np.exp(-1.4 * v)])  # which the law has of its own
     assert np.abs(apart - terms @ np.linalg.lstsq(terms, apart)[0]).max() < 1e-9

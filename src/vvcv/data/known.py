@@ -31,9 +31,6 @@ OTHER_THAN_KNOWN = 1e-10
 #: Rows for each known function below which none is looked for: any values would seem to be a sum of as many as rows.
 ROWS_FOR_EACH = 1.2
 
-#: Draws whose integrals are worked out at a time: 10 MB of them in 50 dimensions, at eight places each.
-AT_A_TIME = 250
-
 
 @dataclass(frozen=True, eq=False)
 class Known:
@@ -48,7 +45,7 @@ class Known:
     def along(self, points: Rows) -> Float[np.ndarray, " n"]:
         """Places along the scale, as draws of a standard normal."""
         axis = self.margin.axis
-        return self.margin.drawn((points[:, axis] - self.pooled.middle[axis]) / self.pooled.unit[axis])[0]
+        return self.margin.drawn((points[:, axis] - self.pooled.middle[axis]) / self.pooled.unit[axis])
 
     def sizes(self, points: Rows, values: Float[np.ndarray, "n m"]) -> Float[np.ndarray, "p m"]:
         """How much of each known function values are a sum of; not a number where they are none."""
@@ -68,16 +65,11 @@ class Known:
 
     def images(self, points: Rows, scores: Rows) -> Columns:
         """Their Stein images."""
-        rows = np.array_split(np.arange(len(points)), -(-len(points) // AT_A_TIME))
-        return np.vstack([self._images(*self.pooled.straightened(points[r], scores[r])) for r in rows])
-
-    def _images(self, points: Rows, scores: Rows) -> Columns:
+        points, scores = self.pooled.straightened(points, scores)
         v, u, found = apart(self.pooled.axes, points, scores)
-        along, turn = scores[:, self.margin.axis] - self.margin.law.score(v[:, 0]), self.pooled.turn
-        rest = self.margin.law.rest
-        off, pulled = (rest.moved(v[:, 0], each) @ turn.T for each in (u @ self.pooled.back.T, found @ turn))
-        linear, spread = rest.middle(v[:, 0]) @ turn.T, rest.spread(v[:, 0], turn)
-        images, fields = self._integrated(v[:, 0])
+        along, turn = scores[:, self.margin.axis] - self.margin.law.at(v[:, 0])[1], self.pooled.turn
+        linear, spread, off, pulled = self.margin.law.rest.given(v[:, 0], turn, u @ self.pooled.back.T, found @ turn)
+        images, fields = self.margin.integrated(v[:, 0], self._expected)
         images += fields * along[:, None]
         k = u.shape[1]
         images[:, :k] -= pulled
@@ -86,14 +78,9 @@ class Known:
 
     def _expected(self, v: Float[np.ndarray, " n"]) -> Columns:
         """Means of the known functions given v."""
-        rest, turn = self.margin.law.rest, self.pooled.turn
-        linear = rest.middle(v) @ turn.T
-        return np.hstack([linear, linear**2 + rest.spread(v, turn), self._of_scale(v)])
+        linear, spread = self.margin.law.rest.given(v, self.pooled.turn)
+        return np.hstack([linear, linear**2 + spread, self._of_scale(v)])
 
     def _of_scale(self, v: Float[np.ndarray, " n"]) -> Float[np.ndarray, "n 4"]:
         scale = np.exp(self.margin.law.rest.speed * v)
         return np.column_stack([v, v**2, scale, scale**2])
-
-    def _integrated(self, v: Float[np.ndarray, " n"]) -> tuple[Columns, Columns]:
-        """M - E M and G at places v, of all known functions."""
-        return self.margin.integrated(v, self._expected)

@@ -13,16 +13,18 @@ s = (log p)', whatever was found: expectations are the same in all coordinates.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
 from jaxtyping import Float
+from scipy.interpolate import CubicHermiteSpline
 from scipy.optimize import minimize_scalar
-from scipy.special import expit, logsumexp, ndtri_exp
+from scipy.special import expit, ndtri
 
+from ..runtime.once import cached_property
 from .conditional import Conditional, conditional
 from .lines import Rows, least_squares
 from .pooled import Pooled
@@ -45,7 +47,7 @@ UNEXPLAINED, NOTHING_LEFT = 1e-6, 1e-8
 
 #: By how much less likely both ends of the integral are than the mode (in logarithms), how far away they may be, in
 #: standard deviations of the draws, and cells between them, each integrated by a rule of so many places.
-FAR_BELOW, FARTHEST, CELLS, PLACES = 35.0, 1000.0, 400, 8
+FAR_BELOW, FARTHEST, CELLS, PLACES = 35.0, 1000.0, 800, 6
 
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(PLACES)
 
@@ -59,13 +61,17 @@ class Law:
     coefficients: tuple[float, ...] = ()
     turn: float = 0.0
 
-    def score(self, v: Numbers) -> Numbers:
-        """(log p)'."""
-        return self.rest.integrated(v)[1] + sum(c * self.term(k, v)[1] for k, c in self._own)
+    def at(self, v: Numbers) -> tuple[Numbers, Numbers]:
+        """log p, but for a constant, and its derivative."""
+        height, slope = self.rest.integrated(v)
+        for kind, size in zip(self.terms, self.coefficients, strict=True):
+            more, steeper = self.term(kind, v)
+            height, slope = height + size * more, slope + size * steeper
+        return height, slope
 
     def height(self, v: Numbers) -> Numbers:
         """log p, but for a constant."""
-        return self.rest.integrated(v)[0] + sum(c * self.term(k, v)[0] for k, c in self._own)
+        return self.at(v)[0]
 
     def term(self, kind: int, v: Numbers) -> tuple[Numbers, Numbers]:
         """A term of log p, and its derivative: a line, an exponential, a square, or a turn from one line to another."""
@@ -78,10 +84,6 @@ class Law:
             return np.logaddexp(0.0, steep * (v - self.turn)) / steep, expit(steep * (v - self.turn))
         speed = kind * self.rest.speed
         return np.exp(speed * v) / speed, np.exp(speed * v)
-
-    @property
-    def _own(self) -> Iterator[tuple[int, float]]:
-        return zip(self.terms, self.coefficients, strict=True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,16 +105,16 @@ class Margin:
         with suppress(np.linalg.LinAlgError):  # a precision that is none beyond the draws
             for law in [] if rest is None else _likeliest(Law(rest), v, s):
                 ends = ends_of(law, float(v.min()), float(v.max()))
-                if ends is not None and np.isfinite(law.height(np.linspace(*ends, CELLS * PLACES))).all():
+                if ends is not None and np.isfinite(law.height(np.linspace(*ends, CELLS))).all():
                     return cls(axis, law, ends)
         return None
 
     def straightened(self, points: Rows, scores: Rows) -> tuple[Rows, Rows]:
         """The axis as a Gaussian's, and scores of the density there."""
         v, s = self._inside(points[:, self.axis]), scores[:, self.axis]
-        z, steepness = self.drawn(v)
+        z, (height, slope) = self._course(v), self.law.at(v)
         there, found = points.copy(), scores.copy()
-        there[:, self.axis], found[:, self.axis] = z, (s - self.law.score(v)) / steepness - z
+        there[:, self.axis], found[:, self.axis] = z, (s - slope) / self._steepness(height, z) - z
         return there, found
 
     def integrated(
@@ -126,61 +128,58 @@ class Margin:
         >>> values.T.round(6), fields.T.round(6)  # of x^2 - 1 under a standard normal: -x
         (array([[8., 3.]]), array([[ 3., -2.]]))
         """
-        edges, most = np.linspace(*self.ends, CELLS + 1), float(self.law.height(np.linspace(*self.ends, CELLS)).max())
-        places, weights = _places(edges[:-1], edges[1:])
-        masses, at = np.exp(self.law.height(places) - most) * weights, functions(places.ravel())
-        mean, values, v = masses.ravel() @ at / masses.sum(), functions(v), self._inside(v)
+        edges, places, masses, most = self._cells
+        at = functions(places.ravel())
+        mean = masses.ravel() @ at / masses.sum()
         cells = np.einsum("cp,cpf->cf", masses, (at - mean).reshape(*masses.shape, -1))
-        below = np.vstack([np.zeros_like(mean), np.cumsum(cells, axis=0)])
-        above = np.vstack([np.cumsum(cells[::-1], axis=0)[::-1], np.zeros_like(mean)])
-        cell = np.clip(np.searchsorted(edges, v, side="right") - 1, 0, CELLS - 1)
-        middle = np.searchsorted(np.cumsum(masses.sum(axis=1)), masses.sum() / 2)
-        left = (cell <= middle)[:, None]
-        start, end = np.where(left[:, 0], edges[cell], v), np.where(left[:, 0], v, edges[cell + 1])
-        places, weights = _places(start, end)
-        height = self.law.height(v)
-        near = np.exp(self.law.height(places) - height[:, None]) * weights
-        part = np.einsum("np,npf->nf", near, (functions(places.ravel()) - mean).reshape(*near.shape, -1))
-        rest = np.where(left, below[cell], above[cell + 1]) * np.exp(most - height)[:, None]
-        return values - mean, np.where(left, 1.0, -1.0) * (rest + part)
+        below, above = np.cumsum(cells, axis=0)[:-1], np.cumsum(cells[::-1], axis=0)[-2::-1]
+        left = np.cumsum(masses.sum(axis=1))[:-1, None] < masses.sum() / 2  # the smaller one is exact
+        height, score = self.law.at(edges)
+        field = np.where(left, below, -above) * np.exp(most - height)[:, None]
+        slope = functions(edges) - mean - field * score[:, None]
+        return functions(v) - mean, CubicHermiteSpline(edges, field, slope)(self._inside(v))
 
-    def drawn(self, v: Numbers) -> tuple[Numbers, Numbers]:
-        """z, and dz / dv: by the logarithms of masses on both sides, of which the smaller one is exact."""
-        v, edges = self._inside(v), np.linspace(*self.ends, CELLS + 1)
-        cells = self._between(edges[:-1], edges[1:])
-        below, above = (np.append(-np.inf, np.logaddexp.accumulate(each)) for each in (cells, cells[::-1]))
-        cell = np.clip(np.searchsorted(edges, v, side="right") - 1, 0, CELLS - 1)
-        under = np.logaddexp(below[cell], self._between(edges[cell], v))
-        over = np.logaddexp(above[::-1][cell + 1], self._between(v, edges[cell + 1]))
-        z = np.where(under < over, ndtri_exp(under - below[-1]), -ndtri_exp(over - below[-1]))
-        return z, np.exp(self.law.height(v) - below[-1] + z**2 / 2) * np.sqrt(2 * np.pi)
+    def drawn(self, v: Numbers) -> Numbers:
+        """The places of v in a standard normal."""
+        return self._course(self._inside(v))
+
+    @cached_property
+    def _cells(self) -> tuple[Numbers, Float[np.ndarray, "c q"], Float[np.ndarray, "c q"], float]:
+        """Edges between cells, places in them, masses there, and the height that these are relative to."""
+        edges = np.linspace(*self.ends, CELLS + 1)
+        half = (edges[1:] - edges[:-1])[:, None] / 2
+        places = edges[:-1, None] + half * (1 + NODES)
+        height = self.law.height(places)
+        return edges[1:-1], places, half * WEIGHTS * np.exp(height - height.max()), float(height.max())
+
+    @cached_property
+    def _course(self) -> CubicHermiteSpline:
+        """z along v: by the masses on both sides of each edge, of which the smaller one is exact."""
+        edges, _, masses, _ = self._cells
+        share = masses.sum(axis=1) / masses.sum()
+        below, above = np.cumsum(share)[:-1], np.cumsum(share[::-1])[-2::-1]
+        z = np.where(below < above, ndtri(below), -ndtri(above))
+        return CubicHermiteSpline(edges, z, self._steepness(self.law.height(edges), z))
+
+    def _steepness(self, height: Numbers, z: Numbers) -> Numbers:
+        """dz / dv, from log p."""
+        _, _, masses, most = self._cells
+        return np.exp(height - most + z**2 / 2) * np.sqrt(2 * np.pi) / masses.sum()
 
     def _inside(self, v: Numbers) -> Numbers:
         """Places within the ends: beyond them, where no draw is but a user may ask, as just before."""
-        low, high = self.ends
-        return np.clip(v, low + (high - low) / CELLS, high - (high - low) / CELLS)
-
-    def _between(self, start: Numbers, end: Numbers) -> Numbers:
-        """Logarithms of masses between two places each."""
-        places, weights = _places(start, end)
-        with np.errstate(divide="ignore"):  # of nothing between them
-            return logsumexp(self.law.height(places) + np.log(weights), axis=1)
-
-
-def _places(start: Numbers, end: Numbers) -> tuple[Float[np.ndarray, "n q"], Float[np.ndarray, "n q"]]:
-    """Where integrals between two places each are taken, and with what weights."""
-    half = (end - start)[:, None] / 2
-    return (end + start)[:, None] / 2 + half * NODES, half * WEIGHTS
+        edges = self._cells[0]
+        return np.clip(v, edges[0], edges[-1])
 
 
 def _likeliest(law: Law, v: Numbers, s: Numbers) -> list[Law]:
     """The law with those terms of its own that leave little of the scores, the likeliest first (Schwarz)."""
-    laws, needed = list[tuple[float, Law]](), law.rest.needed
+    laws, needed, left = list[tuple[float, Law]](), law.rest.needed, s - law.at(v)[1]
     for count in range(MOST_TERMS + 1):
         for more in combinations([k for k in (*EXPONENTS, LINEAR) if k not in needed], count):
-            laws.append(_fitted(law, (*needed, *more), v, s))
+            laws.append(_fitted(law, (*needed, *more), v, left))
     if min(share for share, _ in laws) > NOTHING_LEFT:
-        laws.append(_turning(law, v, s))
+        laws.append(_turning(law, v, left))
 
     def surprise(each: tuple[float, Law]) -> float:
         return len(v) * np.log(each[0] + NOTHING_LEFT) + len(each[1].terms) * np.log(len(v))
@@ -188,11 +187,11 @@ def _likeliest(law: Law, v: Numbers, s: Numbers) -> list[Law]:
     return [found for _, found in sorted((each for each in laws if each[0] <= UNEXPLAINED), key=surprise)]
 
 
-def _turning(law: Law, v: Numbers, s: Numbers) -> tuple[float, Law]:
+def _turning(law: Law, v: Numbers, left: Numbers) -> tuple[float, Law]:
     """The law with a term that turns, at the place that leaves least, and what it leaves."""
 
     def fitted(place: float) -> tuple[float, Law]:
-        return _fitted(replace(law, turn=float(place)), (*law.rest.needed, TURN), v, s)
+        return _fitted(replace(law, turn=float(place)), (*law.rest.needed, TURN), v, left)
 
     places = np.linspace(v.min() - OUTSIDE, v.max() + OUTSIDE, TRIED_PLACES)
     best, step = min(places, key=lambda place: fitted(place)[0]), places[1] - places[0]
@@ -200,12 +199,12 @@ def _turning(law: Law, v: Numbers, s: Numbers) -> tuple[float, Law]:
     return fitted(float(rounded(near.x)))
 
 
-def _fitted(law: Law, terms: tuple[int, ...], v: Numbers, s: Numbers) -> tuple[float, Law]:
-    """The share of the scores that a law with such terms leaves, and the law."""
+def _fitted(law: Law, terms: tuple[int, ...], v: Numbers, left: Numbers) -> tuple[float, Law]:
+    """The share of what the Gaussians leave of scores that such terms do not explain, and the law with them."""
     weight = law.rest.told(v)
-    left, columns = weight * (s - law.score(v)), np.column_stack([weight * law.term(k, v)[1] for k in terms])
+    columns, left = np.column_stack([weight * law.term(k, v)[1] for k in terms]), weight * left
     found = rounded(least_squares(columns, left))
-    share = float(np.mean((left - columns @ found) ** 2) / max(np.var(weight * s), 1e-300))
+    share = float(np.mean((left - columns @ found) ** 2) / max(np.var(left), 1e-300))
     return share, replace(law, terms=terms, coefficients=tuple(map(float, found)))
 
 
