@@ -13,7 +13,6 @@ a_j m_j and b_j e n_j, these terms can be chosen such that nothing cancels if e 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import Protocol
 
@@ -21,7 +20,7 @@ import numpy as np
 from jaxtyping import Float
 
 from .lines import Rows
-from .pooled import AT_A_TIME, NO_PRECISION, Pooled, times
+from .pooled import NO_PRECISION, Pooled, in_parts, times
 
 Numbers = Float[np.ndarray, " n"]
 Turn = Float[np.ndarray, "k k"]
@@ -100,14 +99,14 @@ class Whole:
         self.speed = float(self.rates[1])
 
     def integrated(self, v: Numbers) -> tuple[Numbers, Numbers]:
-        height, slope = _in_parts(self._integrated, np.ravel(v))
+        height, slope = in_parts(self._integrated, np.ravel(v))
         return height.reshape(np.shape(v)), slope.reshape(np.shape(v))
 
     def told(self, v: Numbers) -> Numbers:
         return np.ones_like(v)
 
     def given(self, v: Numbers, turn: Turn, *u: Rows) -> tuple[Rows, ...]:
-        return tuple(_in_parts(partial(self._given, turn), v, *u))
+        return tuple(in_parts(partial(self._given, turn), v, *u))
 
     def _given(self, turn: Turn, v: Numbers, *u: Rows) -> tuple[Rows, ...]:
         _, inverse, middle = self._at(v)
@@ -128,9 +127,3 @@ class Whole:
         growing = np.exp(v[:, None] * self.rates)
         inverse = np.linalg.inv(np.linalg.cholesky(np.tensordot(growing, self.parts, 1)))
         return growing, inverse, times(inverse.transpose(0, 2, 1), times(inverse, growing @ self.pulls))
-
-
-def _in_parts(work: Callable[..., tuple[np.ndarray, ...]], *rows: np.ndarray) -> list[np.ndarray]:
-    """Work on some rows at a time, put together: each has a matrix of its own."""
-    parts = np.array_split(np.arange(len(rows[0])), -(-len(rows[0]) // AT_A_TIME))
-    return [np.concatenate(each) for each in zip(*(work(*(r[part] for r in rows)) for part in parts), strict=True)]

@@ -25,12 +25,10 @@ from scipy.optimize import minimize_scalar
 from scipy.special import expit, ndtri
 
 from ..runtime.once import cached_property
-from .conditional import Conditional, conditional
+from .conditional import Conditional, Numbers, conditional
 from .lines import Rows, least_squares
 from .pooled import Pooled
 from .rounding import rounded
-
-Numbers = Float[np.ndarray, " n"]
 
 #: Exponents of the terms of C, in units of that of a scale whose precision is exp(h v): a half-normal prior of the
 #: scale has 2, an exponential one 1, an inverse gamma of its square -2, a lognormal one a term of second degree in v,
@@ -175,11 +173,12 @@ class Margin:
 def _likeliest(law: Law, v: Numbers, s: Numbers) -> list[Law]:
     """The law with those terms of its own that leave little of the scores, the likeliest first (Schwarz)."""
     laws, needed, left = list[tuple[float, Law]](), law.rest.needed, s - law.at(v)[1]
+    whole = max(float(np.var(law.rest.told(v) * s)), 1e-300)
     for count in range(MOST_TERMS + 1):
         for more in combinations([k for k in (*EXPONENTS, LINEAR) if k not in needed], count):
-            laws.append(_fitted(law, (*needed, *more), v, left))
+            laws.append(_fitted(law, (*needed, *more), v, left, whole))
     if min(share for share, _ in laws) > NOTHING_LEFT:
-        laws.append(_turning(law, v, left))
+        laws.append(_turning(law, v, left, whole))
 
     def surprise(each: tuple[float, Law]) -> float:
         return len(v) * np.log(each[0] + NOTHING_LEFT) + len(each[1].terms) * np.log(len(v))
@@ -187,11 +186,11 @@ def _likeliest(law: Law, v: Numbers, s: Numbers) -> list[Law]:
     return [found for _, found in sorted((each for each in laws if each[0] <= UNEXPLAINED), key=surprise)]
 
 
-def _turning(law: Law, v: Numbers, left: Numbers) -> tuple[float, Law]:
+def _turning(law: Law, v: Numbers, left: Numbers, whole: float) -> tuple[float, Law]:
     """The law with a term that turns, at the place that leaves least, and what it leaves."""
 
     def fitted(place: float) -> tuple[float, Law]:
-        return _fitted(replace(law, turn=float(place)), (*law.rest.needed, TURN), v, left)
+        return _fitted(replace(law, turn=float(place)), (*law.rest.needed, TURN), v, left, whole)
 
     places = np.linspace(v.min() - OUTSIDE, v.max() + OUTSIDE, TRIED_PLACES)
     best, step = min(places, key=lambda place: fitted(place)[0]), places[1] - places[0]
@@ -199,12 +198,12 @@ def _turning(law: Law, v: Numbers, left: Numbers) -> tuple[float, Law]:
     return fitted(float(rounded(near.x)))
 
 
-def _fitted(law: Law, terms: tuple[int, ...], v: Numbers, left: Numbers) -> tuple[float, Law]:
-    """The share of what the Gaussians leave of scores that such terms do not explain, and the law with them."""
+def _fitted(law: Law, terms: tuple[int, ...], v: Numbers, left: Numbers, whole: float) -> tuple[float, Law]:
+    """The share of the variance of scores that neither the Gaussians nor such terms explain, and the law with these."""
     weight = law.rest.told(v)
     columns, left = np.column_stack([weight * law.term(k, v)[1] for k in terms]), weight * left
     found = rounded(least_squares(columns, left))
-    share = float(np.mean((left - columns @ found) ** 2) / max(np.var(left), 1e-300))
+    share = float(np.mean((left - columns @ found) ** 2)) / whole
     return share, replace(law, terms=terms, coefficients=tuple(map(float, found)))
 
 

@@ -13,6 +13,7 @@ two parts, 1 and exp(h v), that are diagonal together: every y_k is then Gaussia
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -88,9 +89,7 @@ class Pooled:
         x, s = (points - self.middle) / self.unit, scores * self.unit
         v, others, target = apart(self.axes, x, s)
         y, score, along = others @ self.back.T, target @ self.turn, s[:, self.axes]
-        parts = np.array_split(np.arange(len(x)), -(-len(x) // AT_A_TIME))
-        each = [self._straight(v[rows], y[rows], score[rows]) for rows in parts]
-        u, found, change = (np.concatenate(columns) for columns in zip(*each, strict=True))
+        u, found, change = in_parts(self._straight, v, y, score)
         there, scored = np.empty_like(x), np.empty_like(s)
         there[:, self.axes], scored[:, self.axes] = v, along + change
         others_at = _others(self.axes, x.shape[1])
@@ -112,6 +111,12 @@ class Pooled:
             moved = times(turned, pulled - times(half.transpose(0, 2, 1), u))  # dy / dv
             change[:, axis] = np.sum(score * moved, axis=1) - np.trace(half, axis1=1, axis2=2)
         return u, times(inverse, score), change
+
+
+def in_parts(work: Callable[..., tuple[np.ndarray, ...]], *rows: np.ndarray) -> list[np.ndarray]:
+    """Work on some rows at a time, put together: each has a matrix of its own."""
+    parts = np.array_split(np.arange(len(rows[0])), -(-len(rows[0]) // AT_A_TIME))
+    return [np.concatenate(each) for each in zip(*(work(*(r[part] for r in rows)) for part in parts), strict=True)]
 
 
 def apart(axes: tuple[int, ...], x: Rows, s: Rows) -> tuple[Float[np.ndarray, "n a"], Rows, Rows]:
