@@ -19,7 +19,7 @@ def test_a_posterior_summary_of_centred_groups_is_exact_from_draws_that_miss_the
     assert np.abs((found.mean - exact()[2]) / spread).max() < 1e-4
     assert (np.abs(found.mean - exact()[2]) < 3 * found.std_error).all()
     assert (found.std_error < 1e-3 * spread).all()
-    assert all("law of one scale" in words for words in found.kernel)
+    assert all("law of its scales" in words for words in found.kernel)
     left = integrands(x)[:, 6] - found.control_variate(x, s, 6)
     assert left.mean() == pytest.approx(found.mean[6], abs=1e-9)
 
@@ -28,8 +28,8 @@ def test_other_integrands_are_fitted_beside_those_that_are_known():
     x, s = draws(120, seed=11)
     values = np.column_stack([x[:, 1], np.tanh(x[:, 1] + x[:, 2])])
     found = estimate(x, s, values, on_alarm="ignore", check=False)
-    assert "law of one scale" in found.kernel[0]
-    assert "law of one scale" not in found.kernel[1]
+    assert "law of its scales" in found.kernel[0]
+    assert "law of its scales" not in found.kernel[1]
     assert 0 < found.std_error[1] < found.monte_carlo.std_error[1] / 3
 
 

@@ -34,17 +34,23 @@ def describe_visits(known: Known | None, tasks: Tasks) -> list[Finding]:
         return []
     samples = list(tasks)[:1] if tasks.share_points else list(tasks)
     places = [known.along(task.points) for task in samples]
+    surprising = np.log(2 * len(known.pooled.axes) / FALSE_ALARM)
+    found = [_along(axis, [z[:, [k]] for z in places], samples, surprising) for k, axis in enumerate(known.pooled.axes)]
+    return [finding for each in found for finding in each]
+
+
+def _along(axis: int, places: list[np.ndarray], samples: list[Task], surprising: float) -> list[Finding]:
+    """What is found along one of the scales."""
     rows, draws = sum(map(len, places)), sum(map(_effective, places, samples))
     beyond = max(float(ndtr(min(z.min() for z in places))), float(ndtr(-max(z.max() for z in places))))
-    surprising = np.log(2 / FALSE_ALARM)
     if rows * beyond < surprising:
         return []
     message = (
         f"{beyond:.1%} of the target lies beyond all {rows} draws ({draws:.0f} effective ones) along axis "
-        f"{known.margin.axis}, the logarithm of a scale."
+        f"{axis}, the logarithm of a scale."
     )
     return [Finding("warning" if draws * beyond > surprising else "note", "unvisited", message, _RUN_ON)]
 
 
 def _effective(places: np.ndarray, task: Task) -> float:
-    return float(effective_sizes(places[:, None], task.chains)[0]) if task.chains else float(len(places))
+    return float(effective_sizes(places, task.chains)[0]) if task.chains else float(len(places))

@@ -30,7 +30,7 @@ import numpy as np
 from jaxtyping import Float
 
 from ..runtime.threads import one_thread
-from .known import Known
+from .known import Known, known_of
 from .lines import Rows, least_squares, nearly_left, standard
 from .margin import Margin
 from .pooled import Pooled
@@ -100,10 +100,12 @@ class Bend:
 
 @dataclass(frozen=True, eq=False)
 class Bends:
-    """Bends that are taken out one after the other, and what is left of the share that is unexplained."""
+    """Bends that are taken out one after the other, what is left of the share that is unexplained, and the law of the
+    whole target, where scales leave all else Gaussian."""
 
     each: tuple[Bend | Pooled | Margin, ...]
     left: float
+    known: Known | None = None
 
     @classmethod
     def of(cls, points: Rows, scores: Rows) -> Bends | None:
@@ -124,6 +126,7 @@ class Bends:
         rows = np.linspace(0, n - 1, min(n, MOST_ROWS)).astype(int)
         points, scores = points[rows], scores[rows]
         share, found = unexplained(points, scores), list[Bend | Pooled | Margin]()
+        known: Known | None = None
         before, straight = float(share.sum()), STRAIGHT * np.count_nonzero(share >= BENT)
         while len(found) < MOST_STEPS and share.max() >= BENT:
             tried = list(_tried(points, scores, 1 if found else MOST_SCALES))
@@ -132,20 +135,13 @@ class Bends:
                 break
             found, share = [*found, bend], left
             points, scores = bend.straightened(points, scores)
-            margin = Margin.of(bend, points, scores) if isinstance(bend, Pooled) else None
-            if margin is not None:
-                found, (points, scores) = [*found, margin], margin.straightened(points, scores)
+            law = known_of(bend, points, scores) if isinstance(bend, Pooled) else None
+            known = law if len(found) == 1 else known
+            if law is not None and isinstance(law.margin, Margin):
+                found, (points, scores) = [*found, law.margin], law.margin.straightened(points, scores)
         if not found or share.sum() > min(straight, STRAIGHTER * before):
             return None
-        return cls(tuple(found), float(share.sum()) / before)
-
-    @property
-    def known(self) -> Known | None:
-        """The law of the whole target, where one scale leaves all else Gaussian."""
-        match self.each:
-            case (Pooled() as pooled, Margin() as margin):
-                return Known(pooled, margin)
-        return None
+        return cls(tuple(found), float(share.sum()) / before, known)
 
     @property
     def surely(self) -> bool:

@@ -1,4 +1,4 @@
-"""All else given the logarithm v of one scale: a Gaussian whose mean and covariance are known at any v.
+"""All else given the logarithms v of scales: a Gaussian whose mean and covariance are known at any v.
 
 In coordinates y of `pooled.py` its precision is P(v) = sum_k g_k(v) B_k and its pull p(v) = sum_k g_k(v) p_k, so that y
 is N(P^-1 p, P^-1), and integrating it out leaves in the density of v
@@ -9,6 +9,9 @@ beside terms of v alone. Where two parts are diagonal together, with entries a_j
 a_j m_j and b_j e n_j, these terms can be chosen such that nothing cancels if e is large, as in the neck of a funnel:
 
     -sum_j log(a_j + b_j e) / 2 - sum_j (m_j - n_j)^2 / (1 / a_j + 1 / (b_j e)) / 2
+
+All other parts are one sum of squares (`squares.py`), |F(v) y - f(v)|^2 = y'P y - 2 p'y + terms of v alone, whose least
+value takes the place of -p'P^-1 p. An orthogonal factor of (F, f) tells it to all digits wherever v is.
 """
 
 from __future__ import annotations
@@ -21,10 +24,10 @@ from jaxtyping import Float
 
 from .lines import Rows
 from .pooled import NO_PRECISION, Pooled, in_parts, times
+from .squares import Squares, squares_of
+from .terms import Numbers, Places
 
-Numbers = Float[np.ndarray, " n"]
-Turn = Float[np.ndarray, "k k"]
-
+Pairs = tuple[Float[np.ndarray, " p"], Float[np.ndarray, " p"]]
 
 #: Coordinates beyond which no covariances that are not diagonal are worked out for all draws: with 25 of 4,000 draws an
 #: estimate that may take two seconds takes 3.1, with 41 7.4 (two cores).
@@ -32,98 +35,134 @@ MOST_WHOLE = 25
 
 
 class Conditional(Protocol):
-    """A Gaussian given v; `speed` is the exponent of the scale, `needed` are terms of log p that it leaves open."""
+    """A Gaussian given v, of coordinates and, last, a constant; `speeds` are exponents of the scales, `divided` is the
+    axis of the one, if any, that some coordinates are divided by, and `by_scale` says which ones."""
 
     @property
-    def speed(self) -> float: ...
+    def speeds(self) -> tuple[float, ...]: ...
     @property
-    def needed(self) -> tuple[int, ...]: ...
+    def divided(self) -> int | None: ...
+    @property
+    def by_scale(self) -> Float[np.ndarray, " k"]: ...
 
-    def integrated(self, v: Numbers) -> tuple[Numbers, Numbers]:
-        """What integrating it out leaves in the logarithm of the density of v, and the derivative of that."""
+    def height(self, v: Places) -> Numbers:
+        """What integrating it out leaves in the logarithm of the density of v."""
 
-    def told(self, v: Numbers) -> Numbers:
+    def slope(self, v: Places) -> Places:
+        """The derivatives of that."""
+
+    def told(self, v: Places) -> Numbers:
         """How much a row tells beside rounding, between none and one."""
 
-    def given(self, v: Numbers, turn: Turn, *u: Rows) -> tuple[Rows, ...]:
-        """Means and variances of turn y, and how far standard normal u are from its middle."""
+    def given(self, v: Places, pairs: Pairs, *scores: Rows) -> tuple[Rows, ...]:
+        """Means of all coordinates, covariances of pairs of them, and the covariance times scores."""
 
 
 def conditional(pooled: Pooled) -> Conditional | None:
-    """That of a law of one scale; None where there are several, or too much to factorise."""
-    if len(pooled.axes) > 1:
-        return None
+    """That of a law of scales; None where it is no sum of squares, or too much to factorise."""
     if len(pooled.growth) == 2:
         return Diagonal(pooled)
-    return Whole(pooled) if len(pooled.turn) <= MOST_WHOLE else None
+    squares = squares_of(pooled) if len(pooled.turn) <= MOST_WHOLE else None
+    return None if squares is None else Whole(squares)
 
 
 class Diagonal:
-    """Two parts that are diagonal together: groups in centred coordinates."""
+    """Two parts that are diagonal together: groups of one scale, in centred coordinates."""
 
-    needed: tuple[int, ...] = (0,)
+    divided = None
 
     def __init__(self, pooled: Pooled) -> None:
         precisions = np.diagonal(pooled.parts, axis1=1, axis2=2)
         self.precisions = np.where(precisions < NO_PRECISION, 0.0, precisions)
         self.pulls, self.rate = pooled.pulls, float(pooled.growth[1, 0])
-        self.speed = -self.rate / 2
-        both = self.precisions.all(axis=0)
+        self.speeds, self.turn = (-self.rate / 2,), np.vstack([pooled.turn, np.zeros(len(pooled.turn))])
+        both, self.by_scale = self.precisions.all(axis=0), np.zeros(len(pooled.turn), bool)
         middles = pooled.pulls / np.where(both, self.precisions, 1.0)
         self.apart = np.where(both, np.diff(middles, axis=0)[0] ** 2, 0.0)
 
-    def integrated(self, v: Numbers) -> tuple[Numbers, Numbers]:
-        fixed, grown = self.precisions[0], np.exp(self.rate * v)[..., None] * self.precisions[1]
-        whole = fixed + grown
-        share = grown / whole
-        height = -np.log(whole) / 2 - self.apart * fixed * share / 2
-        return height.sum(axis=-1), -self.rate / 2 * np.sum(share * (1 + self.apart * fixed * (1 - share)), axis=-1)
+    def height(self, v: Places) -> Numbers:
+        whole, share = self._whole(v)
+        return np.sum(-np.log(whole) / 2 - self.apart * self.precisions[0] * share / 2, axis=1)
 
-    def told(self, v: Numbers) -> Numbers:
-        return 1 / (1 + NO_PRECISION * np.exp(self.rate * v))  # deep in a neck rounding decides
+    def slope(self, v: Places) -> Places:
+        share = self._whole(v)[1]
+        each = share * (1 + self.apart * self.precisions[0] * (1 - share))
+        return -self.rate / 2 * np.sum(each, axis=1, keepdims=True)
 
-    def given(self, v: Numbers, turn: Turn, *u: Rows) -> tuple[Rows, ...]:
-        growing = np.column_stack([np.ones_like(v), np.exp(self.rate * v)])
+    def _whole(self, v: Places) -> tuple[Rows, Rows]:
+        """Precisions, and the share of them that grows."""
+        grown = np.exp(self.rate * v) * self.precisions[1]
+        whole = self.precisions[0] + grown
+        return whole, grown / whole
+
+    def told(self, v: Places) -> Numbers:
+        return 1 / (1 + NO_PRECISION * np.exp(self.rate * v[:, 0]))  # deep in a neck rounding decides
+
+    def given(self, v: Places, pairs: Pairs, *scores: Rows) -> tuple[Rows, ...]:
+        growing = np.column_stack([np.ones(len(v)), np.exp(self.rate * v)])
         variance = 1 / (growing @ self.precisions)
-        middle = variance * (growing @ self.pulls)
-        return middle @ turn.T, variance @ (turn**2).T, *(np.sqrt(variance) * each @ turn.T for each in u)
+        middle, (one, other) = variance * (growing @ self.pulls), (self.turn[each] for each in pairs)
+        moved = ((variance * (score @ self.turn[:-1])) @ self.turn.T for score in scores)
+        return middle @ self.turn.T, variance @ (one * other).T, *moved
 
 
 class Whole:
-    """Parts of growths 1, exp(h v) and exp(2 h v): groups divided by their scale."""
+    """A sum of squares: groups divided by their scale, or several scales."""
 
-    needed: tuple[int, ...] = (0, 1, 2)
+    def __init__(self, squares: Squares) -> None:
+        self.squares, self.speeds, self.divided = squares, squares.speeds, squares.divided
+        self.by_scale = np.any(squares.scaled[:, :-1], axis=0)
 
-    def __init__(self, pooled: Pooled) -> None:
-        self.parts, self.pulls, self.rates = pooled.parts, pooled.pulls, pooled.growth[:, 0]
-        self.speed = float(self.rates[1])
+    def height(self, v: Places) -> Numbers:
+        return in_parts(self._height, v)[0]
 
-    def integrated(self, v: Numbers) -> tuple[Numbers, Numbers]:
-        height, slope = in_parts(self._integrated, np.ravel(v))
-        return height.reshape(np.shape(v)), slope.reshape(np.shape(v))
+    def slope(self, v: Places) -> Places:
+        return in_parts(self._slope, v)[0]
 
-    def told(self, v: Numbers) -> Numbers:
-        return np.ones_like(v)
+    def told(self, v: Places) -> Numbers:
+        return 1 / (1 + NO_PRECISION * self.squares.weights(v).max(axis=1) ** 2)
 
-    def given(self, v: Numbers, turn: Turn, *u: Rows) -> tuple[Rows, ...]:
-        return tuple(in_parts(partial(self._given, turn), v, *u))
+    def given(self, v: Places, pairs: Pairs, *scores: Rows) -> tuple[Rows, ...]:
+        return tuple(in_parts(partial(self._given, pairs), v, *scores))
 
-    def _given(self, turn: Turn, v: Numbers, *u: Rows) -> tuple[Rows, ...]:
-        _, inverse, middle = self._at(v)
-        moved = (times(inverse.transpose(0, 2, 1), each) @ turn.T for each in u)
-        return middle @ turn.T, np.sum((inverse @ turn.T) ** 2, axis=1), *moved
+    def _given(self, pairs: Pairs, v: Places, *scores: Rows) -> tuple[Rows, ...]:
+        inverse, middle = self._solved(v)
+        width = np.concatenate([inverse, np.zeros_like(inverse[:, :1])], axis=1)
+        covariance = width @ width.transpose(0, 2, 1)
+        moved = (times(covariance[:, :, :-1], score) for score in scores)
+        return np.column_stack([middle, np.zeros(len(v))]), covariance[:, *pairs], *moved
 
-    def _integrated(self, v: Numbers) -> tuple[Numbers, Numbers]:
-        growing, inverse, middle = self._at(v)
-        steeper = growing * self.rates
-        slope = np.tensordot(steeper, self.parts, 1)  # dP / dv
-        height = np.sum(middle * (growing @ self.pulls), axis=1) / 2
-        height += np.sum(np.log(np.diagonal(inverse, axis1=1, axis2=2)), axis=1)
-        change = np.sum(middle * (steeper @ self.pulls - times(slope, middle) / 2), axis=1)
-        return height, change - np.sum(inverse * (inverse @ slope), axis=(1, 2)) / 2
+    def _height(self, v: Places) -> tuple[Numbers]:
+        diagonal = np.diagonal(self._factor(v), axis1=1, axis2=2)
+        return (-np.sum(np.log(np.abs(diagonal[:, :-1])), axis=1) - diagonal[:, -1] ** 2 / 2,)
 
-    def _at(self, v: Numbers) -> tuple[np.ndarray, np.ndarray, Rows]:
-        """Growths, the inverse of the factor L of P, and P^-1 p."""
-        growing = np.exp(v[:, None] * self.rates)
-        inverse = np.linalg.inv(np.linalg.cholesky(np.tensordot(growing, self.parts, 1)))
-        return growing, inverse, times(inverse.transpose(0, 2, 1), times(inverse, growing @ self.pulls))
+    def _slope(self, v: Places) -> tuple[Places]:
+        inverse, middle = self._solved(v)
+        rows, steeper = self.squares.at(v), self.squares.slopes(v)
+        (off, spread), slope = self._moments(rows, inverse, middle), list[Numbers]()
+        for axis, rates in enumerate(self.squares.rates.T):
+            each = np.sum(rates / 2 * (off**2 + np.sum(spread**2, axis=2)), axis=1)
+            if axis == self.divided:
+                more, wider = self._moments(steeper, inverse, middle)
+                each += np.sum(off * more + np.sum(spread * wider, axis=2), axis=1)
+            slope.append(-each)
+        return (np.column_stack(slope),)
+
+    @staticmethod
+    def _moments(rows: np.ndarray, inverse: np.ndarray, middle: Rows) -> tuple[np.ndarray, np.ndarray]:
+        """Means of F y - f, and F times a root of the covariance."""
+        return times(rows[:, :, :-1], middle) - rows[:, :, -1], rows[:, :, :-1] @ inverse
+
+    def _solved(self, v: Places) -> tuple[np.ndarray, Rows]:
+        """The inverse of an upper factor of P, and the mean."""
+        factor = self._factor(v)
+        inverse = np.linalg.inv(factor[:, :-1, :-1])
+        return inverse, times(inverse, factor[:, :-1, -1])
+
+    def _factor(self, v: Places) -> np.ndarray:
+        """The upper factor of all rows (F, f): of P, and, last, the root of the least sum of squares."""
+        rows = self.squares.at(v)
+        if self.divided is None:  # in a neck large rows that do not come first would cancel
+            order = np.argsort(-self.squares.weights(v), axis=1, kind="stable")[:, :, None]
+            rows = np.take_along_axis(rows, order, axis=1)
+        return np.asarray(np.linalg.qr(rows, mode="r"))
