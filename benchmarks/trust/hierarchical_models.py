@@ -17,23 +17,22 @@ from jaxtyping import Float
 
 Points = Float[np.ndarray, "n d"]
 
-#: Cells of a grid along the logarithm of one scale or of each of two, and its lower end: below -14 squares of the
-#: logarithm have a ten-thousandth of their spread, which no estimate of two scales comes near. And how far a density
-#: may rise within a cell.
-CELLS, LOWEST, RISE = {1: 1000, 2: 250}, {1: -40.0, 2: -14.0}, 2.0
+#: Lower ends of a grid along the logarithms of scales, and its cells: scales may be hardly more than none, the noise of
+#: slopes is between .5 and .9. And how far a density may rise within a cell.
+ONE, NOISY, WALK, RISE = ((-40.0, 1000),), ((-40.0, 700), (-3.0, 160)), ((-32.0, 500), (-32.0, 500)), 2.0
 
 
 class Model:
     """Non-centred: `scaled[k, p]` says that column p has scale k, `noisy[k]` that the noise has."""
 
-    def __init__(self, columns, y, noise, prior, scaled, noisy, widths) -> None:
+    def __init__(self, columns, y, noise, prior, scaled, noisy, widths, grid=ONE) -> None:
         self.columns, self.y, self.noise, self.prior = columns, y, np.broadcast_to(noise, y.shape), np.array(prior)
         self.scaled, self.noisy, self.widths = np.array(scaled, float), np.array(noisy, float), np.array(widths)
         white, target = columns / self.noise[:, None], y / self.noise
         self.gram, self.pull, self.square = white.T @ white, white.T @ target, target @ target
-        ends, lowest, cells = np.log(6 * self.widths), LOWEST[len(widths)], CELLS[len(widths)]
-        self.steps = (ends - lowest) / cells
-        axes = [lowest + step * (np.arange(cells) + 0.5) for step in self.steps]
+        lowest, cells = np.array(grid).T
+        self.steps = (np.log(6 * self.widths) - lowest) / cells
+        axes = [low + step * (np.arange(n) + 0.5) for low, step, n in zip(lowest, self.steps, cells, strict=True)]
         self.grid = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(axes))
         height = np.concatenate([self._height(part) for part in np.array_split(self.grid, len(self.grid) // 250 + 1)])
         self.height, self.mass = height, np.exp(height - height.max())
@@ -123,15 +122,36 @@ class Centred(Model):
 
 
 class Walk(Model):
-    """Steps w that add up, in coordinates (path, log step, log noise)."""
+    """Steps w that add up, in coordinates (path, log step, log noise).
 
-    def _change(self, logs: np.ndarray) -> np.ndarray:
-        return np.exp(logs[:, :1, None]) * self.columns
+    Along the axes of the path's covariance all is in closed form, to all digits where one of both widths is tiny.
+    """
+
+    def _height(self, logs: np.ndarray) -> np.ndarray:
+        spread, _, seen = self._along(logs)
+        prior = np.sum(logs - np.exp(2 * logs) / (2 * self.widths**2), axis=1)
+        return -np.sum(np.log(spread) + seen**2 / spread, axis=1) / 2 + prior
+
+    def _moments(self, logs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        (spread, variance, seen), turn = self._along(logs), self._axes[1]
+        mean = (variance / spread * seen) @ turn.T
+        return mean, mean**2 + (variance / spread * np.exp(2 * logs[:, 1:])) @ (turn**2).T
+
+    def _along(self, logs: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Variances of what is seen along each axis, of the path there, and what is seen."""
+        values, turn = self._axes
+        variance = np.exp(2 * logs[:, :1]) * values
+        return variance + np.exp(2 * logs[:, 1:]), variance, self.y @ turn
+
+    @property
+    def _axes(self) -> tuple[np.ndarray, np.ndarray]:
+        return np.linalg.eigh(self.columns @ self.columns.T)
 
     def sample(self, rng: np.random.Generator, n: int) -> Points:
-        x = super().sample(rng, n)
-        x[:, :-2] = np.exp(x[:, -2:-1]) * (x[:, :-2] @ self.columns.T)
-        return x
+        logs = self._scales(rng, 4 * n + 50)[:n]
+        (spread, variance, seen), turn = self._along(logs), self._axes[1]
+        left = np.sqrt(variance / spread) * np.exp(logs[:, 1:]) * rng.normal(size=variance.shape)
+        return np.concatenate([(variance / spread * seen + left) @ turn.T, logs], axis=1)
 
     def score(self, x: Points) -> Points:
         step = np.exp(x[:, -2:-1])
@@ -157,7 +177,7 @@ def slopes() -> Model:
     group, x = np.repeat(np.arange(21), 4), rng.normal(size=84)
     y = 0.5 + (1.0 + 0.15 * rng.normal(size=21)[group]) * x + 0.7 * rng.normal(size=84)
     columns = np.column_stack([np.ones(84), x, np.eye(21)[group] * x[:, None]])
-    return Model(columns, y, 1.0, [2.0, 2.0] + [1.0] * 21, [[0, 0] + [1] * 21, [0] * 23], [0, 1], [1.0, 1.0])
+    return Model(columns, y, 1.0, [2.0, 2.0] + [1.0] * 21, [[0, 0] + [1] * 21, [0] * 23], [0, 1], [1.0, 1.0], NOISY)
 
 
 def walk(length: int) -> Model:
@@ -165,4 +185,4 @@ def walk(length: int) -> Model:
     rng = np.random.default_rng([37, length])
     y = np.cumsum(0.4 * rng.normal(size=length)) + 0.6 * rng.normal(size=length)
     ones = [1.0] * length
-    return Walk(np.tri(length), y, 1.0, ones, [ones, [0.0] * length], [0, 1], [1.0, 1.0])
+    return Walk(np.tri(length), y, 1.0, ones, [ones, [0.0] * length], [0, 1], [1.0, 1.0], WALK)

@@ -145,6 +145,7 @@ def test_parts_that_are_diagonal_together_leave_what_any_sum_of_squares_does():
     for mine, other in zip(diagonal.given(v, pairs, score), whole.given(v, pairs, score), strict=True):
         np.testing.assert_allclose(mine, other, atol=1e-12)
     np.testing.assert_allclose(diagonal.slope(v), whole.slope(v), atol=1e-9)
+    np.testing.assert_allclose(diagonal.scores(v, score), whole.scores(v, score), rtol=1e-9)
     apart = diagonal.height(v) - whole.height(v)
     np.testing.assert_allclose(apart, apart[0], atol=1e-9)
 

@@ -15,7 +15,8 @@ from vvcv.candidates.polynomial import polynomials
 from vvcv.data import Prepared
 from vvcv.estimation import ladder as module
 from vvcv.estimation.joint import _correlation, error_correlation, of_functions, value_correlation
-from vvcv.estimation.ladder import Ladder, RefusedError
+from vvcv.estimation.ladder import Ladder
+from vvcv.estimation.refusals import RefusedError
 from vvcv.estimation.streamed import Streamed
 from vvcv.estimation.weights import ROUNDING, contradiction
 from vvcv.estimation.witness import in_order

@@ -10,8 +10,9 @@ from vvcv import Task, Tasks
 from vvcv.candidates.kernel import Options
 from vvcv.data import Prepared
 from vvcv.estimation import large_ladder
-from vvcv.estimation.ladder import SEPARATE_GROUPS, Ladder, RefusedError
+from vvcv.estimation.ladder import SEPARATE_GROUPS, Ladder
 from vvcv.estimation.large_ladder import LargeLadder, too_large
+from vvcv.estimation.refusals import RefusedError
 from vvcv.estimation.streamed import Streamed
 from vvcv.estimation.weights import ROUNDING, contradiction
 from vvcv.linear_system.merit import merit_of

@@ -22,6 +22,7 @@ from typing import Protocol
 import numpy as np
 from jaxtyping import Float
 
+from ..runtime.clock import time_for
 from .lines import Rows
 from .pooled import NO_PRECISION, Pooled, in_parts, times
 from .squares import Squares, squares_of
@@ -29,9 +30,9 @@ from .terms import Numbers, Places
 
 Pairs = tuple[Float[np.ndarray, " p"], Float[np.ndarray, " p"]]
 
-#: Coordinates beyond which no covariances that are not diagonal are worked out for all draws: with 25 of 4,000 draws an
-#: estimate that may take two seconds takes 3.1, with 41 7.4 (two cores).
-MOST_WHOLE = 25
+#: Seconds that covariances that are not diagonal take, for all draws and all places that are integrated over, in units
+#: of the squared number of coordinates: 23 take .6 and 42 take 2.4 for 4,000 draws on two cores.
+SECONDS = 1.4e-3
 
 
 class Conditional(Protocol):
@@ -51,6 +52,9 @@ class Conditional(Protocol):
     def slope(self, v: Places) -> Places:
         """The derivatives of that."""
 
+    def scores(self, v: Places, y: Rows) -> Places:
+        """The derivatives along v of what it is integrated of, where all coordinates are y."""
+
     def told(self, v: Places) -> Numbers:
         """How much a row tells beside rounding, between none and one."""
 
@@ -59,10 +63,10 @@ class Conditional(Protocol):
 
 
 def conditional(pooled: Pooled) -> Conditional | None:
-    """That of a law of scales; None where it is no sum of squares, or too much to factorise."""
+    """That of a law of scales; None where it is no sum of squares, or there is no time to factorise it."""
     if len(pooled.growth) == 2:
         return Diagonal(pooled)
-    squares = squares_of(pooled) if len(pooled.turn) <= MOST_WHOLE else None
+    squares = squares_of(pooled) if time_for(SECONDS * len(pooled.turn) ** 2) else None
     return None if squares is None else Whole(squares)
 
 
@@ -95,6 +99,11 @@ class Diagonal:
         whole = self.precisions[0] + grown
         return whole, grown / whole
 
+    def scores(self, v: Places, y: Rows) -> Places:
+        middles = self.pulls[1] / np.where(self.precisions[1] > 0, self.precisions[1], 1.0)
+        off = (y @ np.linalg.inv(self.turn[:-1]).T - middles) ** 2
+        return -self.rate / 2 * np.exp(self.rate * v) * (off @ self.precisions[1])[:, None]
+
     def told(self, v: Places) -> Numbers:
         return 1 / (1 + NO_PRECISION * np.exp(self.rate * v[:, 0]))  # deep in a neck rounding decides
 
@@ -119,6 +128,9 @@ class Whole:
     def slope(self, v: Places) -> Places:
         return in_parts(self._slope, v)[0]
 
+    def scores(self, v: Places, y: Rows) -> Places:
+        return in_parts(self._scores, v, y)[0]
+
     def told(self, v: Places) -> Numbers:
         return 1 / (1 + NO_PRECISION * self.squares.weights(v).max(axis=1) ** 2)
 
@@ -138,20 +150,21 @@ class Whole:
 
     def _slope(self, v: Places) -> tuple[Places]:
         inverse, middle = self._solved(v)
-        rows, steeper = self.squares.at(v), self.squares.slopes(v)
-        (off, spread), slope = self._moments(rows, inverse, middle), list[Numbers]()
-        for axis, rates in enumerate(self.squares.rates.T):
-            each = np.sum(rates / 2 * (off**2 + np.sum(spread**2, axis=2)), axis=1)
-            if axis == self.divided:
-                more, wider = self._moments(steeper, inverse, middle)
-                each += np.sum(off * more + np.sum(spread * wider, axis=2), axis=1)
-            slope.append(-each)
-        return (np.column_stack(slope),)
+        spread = [rows[:, :, :-1] @ inverse for rows in (self.squares.at(v), self.squares.slopes(v))]
+        wider = self._along(np.sum(spread[0] ** 2, axis=2), np.sum(spread[0] * spread[1], axis=2))
+        return (self._scores(v, middle)[0] + wider,)
 
-    @staticmethod
-    def _moments(rows: np.ndarray, inverse: np.ndarray, middle: Rows) -> tuple[np.ndarray, np.ndarray]:
-        """Means of F y - f, and F times a root of the covariance."""
-        return times(rows[:, :, :-1], middle) - rows[:, :, -1], rows[:, :, :-1] @ inverse
+    def _scores(self, v: Places, y: Rows) -> tuple[Places]:
+        ends = np.column_stack([y, -np.ones(len(y))])
+        off, more = (times(rows, ends) for rows in (self.squares.at(v), self.squares.slopes(v)))
+        return (self._along(off**2, off * more),)
+
+    def _along(self, squares: Rows, products: Rows) -> Places:
+        """Derivatives of minus half of the sum of squares: of weights, and of what grows with a scale besides."""
+        along = -squares @ self.squares.rates / 2
+        if self.divided is not None:
+            along[:, self.divided] -= products.sum(axis=1)
+        return along
 
     def _solved(self, v: Places) -> tuple[np.ndarray, Rows]:
         """The inverse of an upper factor of P, and the mean."""

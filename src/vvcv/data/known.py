@@ -10,7 +10,8 @@ a field G(v) along v whose Stein image under p is M - E M, and -a(v) - C(v) u al
     f* = M(v) - E M + G(v).(s_v - (log p)'(v)) - a(v).s_u - tr C(v) - u'C(v)s_u
 
 which is f - E f where the law holds. Of one scale G(v) = (integral of (M - E M) p up to v) / p(v), and f* has mean zero
-whatever holds. Of several it is a constant that comes near, and tells what scores along v that the law leaves matter.
+whatever holds. Of several it is a constant that comes near, along v alone, and tells how much it matters what the law
+leaves of scores there.
 """
 
 from __future__ import annotations
@@ -69,10 +70,13 @@ class Known:
 
     def images(self, points: Rows, scores: Rows, sizes: Sizes) -> Columns:
         """The Stein images of sums of known functions."""
-        which, there = np.flatnonzero(sizes.any(axis=1)), self.pooled.straightened(points, scores)[1]
+        which, axes = np.flatnonzero(sizes.any(axis=1)), list(self.pooled.axes)
         x, s = (points - self.pooled.middle) / self.pooled.unit, scores * self.pooled.unit
         v, others, found = apart(self.pooled.axes, x, s)
-        along = there[:, list(self.pooled.axes)] - self.margin.law.slope(v)
+        if isinstance(self.margin, Margin):
+            along = self.pooled.straightened(points, scores)[1][:, axes] - self.margin.law.slope(v)
+        else:
+            along = s[:, axes] - self.margin.law.scores(v, others)
         mean, fields = self.margin.integrated(v, lambda places: self._expected(places, which))
         images = self._explained(v, which, others, found) - mean + np.sum(fields * along[:, None], axis=2)
         return images @ sizes[which]

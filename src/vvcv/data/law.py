@@ -56,6 +56,10 @@ class Law:
         """Its derivatives."""
         return self.rest.slope(v) + sum(size * term.slope(v) for term, size in self._own)
 
+    def scores(self, v: Places, y: Rows) -> Places:
+        """Derivatives along v of the logarithm of the density of (v, y)."""
+        return self.rest.scores(v, y) + sum(size * term.slope(v) for term, size in self._own)
+
     @property
     def _own(self) -> Iterator[tuple[Term, float]]:
         return zip(self.terms, self.sizes, strict=True)

@@ -21,7 +21,7 @@ from ..candidates.fits import KernelFit
 from ..candidates.kernel import Options, best_of
 from ..candidates.one_function import OneFunctionFit
 from ..candidates.polynomial import PolynomialFit, polynomials
-from ..candidates.rungs import FEWEST_POINTS
+from ..candidates.rungs import FEWEST_POINTS, KernelFits
 from ..checks.visited import describe_visits
 from ..data import Prepared, in_separate_groups
 from ..linear_system.merit import merit_of
@@ -34,19 +34,10 @@ from ..runtime.threads import side_by_side, worth_a_thread
 from ..tuning.attempts import those_that_work
 from .diagnosis import Diagnosis
 from .foretold import foretold
-from .refusals import no_factor, too_few_points, too_many_rows
+from .refusals import RefusedError, no_factor, too_few_points, too_many_rows
 from .streamed import Streamed
 from .views import Look, View, views_of, worth_fitting
-from .weights import (
-    ROUNDING,
-    Answer,
-    combine,
-    doubt,
-    plain_answer,
-    with_evidence,
-    with_plain_average,
-    with_witness,
-)
+from .weights import ROUNDING, Answer, combine, doubt, plain_answer, with_evidence, with_plain_average, with_witness
 from .witness import LAST_DIGITS, in_order, witness_of
 
 #: Rungs of the ladder, from simple to rich, those that solve for all rows exactly, and those of them with kernels.
@@ -66,22 +57,26 @@ MODEST_VALUES = 3000
 SEPARATE_GROUPS = "plain average: the points lie in separate groups, whose weights no control variate can see"
 
 
-class RefusedError(ValueError):
-    """A rung cannot serve a task: too few points, or too many for the machine."""
-
-
 class Ladder:
     """Answers of all rungs over one data set, whose target may be closer to a Gaussian in other coordinates."""
 
     def __init__(self, prepared: Prepared, options: Options, looks: Sequence[Look] = ()) -> None:
-        self.prepared = prepared
-        self.tasks = prepared.tasks
-        self.views = views_of(prepared, options, looks)
-        self.fits = self.views[0].fits
+        self.prepared, self.tasks = prepared, prepared.tasks
+        self._look = partial(views_of, prepared, options, looks)
         self.known = next((look.known for look in looks if look.known is not None), None)
         self._finished: list[list[list[Answer]]] = []
         self._joined = False
         self._streamed = Streamed(prepared.tasks, options)
+
+    @cached_property
+    def views(self) -> list[View]:
+        """What kernels are fitted to: nobody looks where all is known without a fit."""
+        return self._look()
+
+    @property
+    def fits(self) -> KernelFits:
+        """Those to the first."""
+        return self.views[0].fits
 
     @cached_property
     def _seen(self) -> list[View]:

@@ -14,8 +14,8 @@ from ..checks.order import MOST_ROWS, describe_returns
 from ..data import Task, Tasks, in_separate_groups
 from ..runtime.memory import largest_system
 from .diagnosis import Diagnosis
-from .ladder import SEPARATE_GROUPS, Ladder, RefusedError
-from .refusals import too_many_rows
+from .ladder import SEPARATE_GROUPS, Ladder
+from .refusals import RefusedError, too_many_rows
 from .streamed import STREAMED, Streamed
 from .weights import Answer, combine
 

@@ -6,6 +6,10 @@ from ..candidates.rungs import FEWEST_POINTS
 from ..runtime.memory import bytes_needed
 
 
+class RefusedError(ValueError):
+    """A rung cannot serve a task: too few points, or too many for the machine."""
+
+
 def too_many_rows(method: str, task: str, rows: int, room: int) -> str:
     """An exact fit of more rows than there is room for.
 

@@ -27,9 +27,10 @@ from ..tuning.interrupt import interruptible
 from ..tuning.starts import CANDIDATES, FAMILIES
 from .control_variate import ControlVariate
 from .diagnosis import Diagnosis, OnAlarm
-from .ladder import EXACT_METHODS, METHODS, Ladder, RefusedError
+from .ladder import EXACT_METHODS, METHODS, Ladder
 from .large_ladder import LargeLadder, too_large
 from .numbers import MonteCarlo, Promise
+from .refusals import RefusedError
 from .result import Estimate
 from .views import other_looks
 from .weights import Answer, combine, weigh
