@@ -29,6 +29,7 @@ from itertools import chain
 import numpy as np
 from jaxtyping import Float
 
+from ..runtime.clock import time_for
 from ..runtime.threads import one_thread
 from .known import Known, known_of
 from .lines import Rows, least_squares, nearly_left, standard
@@ -57,8 +58,10 @@ DECIMALS = 4
 #: each of a few groups. What scales do together is seen in the coordinates given, or not at all.
 MOST_STEPS, MOST_SCALES = 5, 3
 
-#: Axes beyond which nobody looks, and rows beyond which no more are looked at: .5 to .7 s for slopes in 25 dimensions.
-MOST_AXES, MOST_ROWS = 50, 500
+#: Axes beyond which nobody looks, and rows beyond which no more are looked at; and seconds that there must be to look,
+#: and as many to make something of it, in units of the squared number of axes: looking takes .4 for slopes in 25
+#: dimensions and 5 for 85 groups (two cores).
+MOST_AXES, MOST_ROWS, SECONDS = 100, 500, 1.4e-3
 
 #: Axes that least squares find likeliest and that are tried; the steepest growth: a thousandfold over two standard
 #: deviations is no scale any more; and the flattest: with less a middle is what a banana's is.
@@ -126,6 +129,8 @@ class Bends:
         rows = np.linspace(0, n - 1, min(n, MOST_ROWS)).astype(int)
         points, scores = points[rows], scores[rows]
         share, found = unexplained(points, scores), list[Bend | Pooled | Margin]()
+        if share.max() >= BENT and not time_for(SECONDS * d**2):
+            return None
         known: Known | None = None
         before, straight = float(share.sum()), STRAIGHT * np.count_nonzero(share >= BENT)
         while len(found) < MOST_STEPS and share.max() >= BENT:
