@@ -195,7 +195,7 @@ def _slope(of: Rows, along: Rows) -> Float[np.ndarray, " d"]:
 
 def _tried(points: Rows, scores: Rows, scales: int) -> Iterator[tuple[Bend | Pooled, Float[np.ndarray, " d"]]]:
     """The likeliest axes, with how bent the target is in their coordinates."""
-    both: Iterator[Bend | Pooled] = chain(_growing(points, scores), pooled(points, scores, scales))
+    both: Iterator[Bend | Pooled] = chain(pooled(points, scores, scales), _growing(points, scores))
     for bend in both:
         with np.errstate(over="ignore", invalid="ignore"), suppress(np.linalg.LinAlgError):
             there = bend.straightened(points, scores)

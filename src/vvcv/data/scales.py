@@ -182,6 +182,6 @@ def _some(law: Exponents, x: Rows) -> np.ndarray:
 
 
 def _enough(law: Exponents, x: Rows) -> bool:
-    """Whether there are rows for all columns, and two axes besides."""
+    """Whether there are rows for all columns, and another axis besides."""
     (n, d), axes = x.shape, len(law[0])
-    return d > axes + 1 and COLUMNS * n >= len(law) * (d - axes + 1)
+    return d > axes and COLUMNS * n >= len(law) * (d - axes + 1)

@@ -63,6 +63,7 @@ class Ladder:
     def __init__(self, prepared: Prepared, options: Options, looks: Sequence[Look] = ()) -> None:
         self.prepared, self.tasks = prepared, prepared.tasks
         self._look = partial(views_of, prepared, options, looks)
+        self._straight = [look.seen for look in looks if look.instead]
         self.known = next((look.known for look in looks if look.known is not None), None)
         self._finished: list[list[list[Answer]]] = []
         self._joined = False
@@ -145,8 +146,12 @@ class Ladder:
     def _grouped(self) -> list[bool]:
         shared = self.tasks.share_points
         looked_at = self.prepared.distinct[:1] if shared else self.prepared.distinct
-        apart = [in_separate_groups(rows.points, rows.scores) for rows in looked_at]
+        apart = [self._in_groups(rows.points, rows.scores) for rows in looked_at]
         return apart * len(self.tasks) if shared else apart
+
+    def _in_groups(self, *sample: Float[np.ndarray, "n d"]) -> bool:
+        """Whether points are apart however they are seen: an arm of a banana is none of its own."""
+        return in_separate_groups(*sample) and all(in_separate_groups(*seen(*sample)) for seen in self._straight)
 
     def _seconds_to_solve(self, method: str) -> float:
         """About how long the systems of a rung take to solve once their parameters are known."""
