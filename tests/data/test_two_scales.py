@@ -31,6 +31,21 @@ def test_means_are_told_whatever_the_priors_of_both_scales_and_the_coordinates(p
     assert (left.std(axis=0) < 2e-4 * values.std(axis=0)).all()
 
 
+@pytest.mark.parametrize(("groups", "each"), [(5, 60), (32, 3)])
+@pytest.mark.parametrize("apart", [False, True])
+def test_noise_of_many_values_and_many_groups_are_known(groups, each, apart, monkeypatch):
+    monkeypatch.setattr(noisy_groups, "MEANS", np.random.default_rng(groups).normal(1.0, 1.2, groups))
+    monkeypatch.setattr(noisy_groups, "EACH", each)
+    monkeypatch.setattr(noisy_groups, "WITHIN", 1.2 * groups * (each - 1))
+    monkeypatch.setattr(noisy_groups, "exact", noisy_groups.exact.__wrapped__)
+    x, s = noisy_groups.draws(300, 9, PRIORS[0])
+    exact, values = noisy_groups.exact(PRIORS[0])[2], np.hstack([x, x**2])
+    x, s = noisy_groups.divided(x, s) if apart else (x, s)
+    known = Bends.of(x, s).known
+    left = values - known.images(x, s, known.sizes(x, values))
+    np.testing.assert_allclose((left.mean(axis=0) - exact) / values.std(axis=0), 0, atol=3e-5)
+
+
 def test_the_order_and_the_units_of_coordinates_do_not_matter():
     x, s = noisy_groups.draws(300, 7, PRIORS[0])
     order, unit = np.array([7, 3, 0, 6, 1, 5, 2, 4]), np.array([1.0, 10.0, 1e-3, 1.0, 5.0, 2.0, 0.5, 1.0])

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import noisy_groups
 import vvcv
 from centred_groups import draws, exact, integrands
 from vvcv.checks.visited import FALSE_ALARM
@@ -22,6 +23,15 @@ def test_a_posterior_summary_of_centred_groups_is_exact_from_draws_that_miss_the
     assert all("law of its scales" in words for words in found.kernel)
     left = integrands(x)[:, 6] - found.control_variate(x, s, 6)
     assert left.mean() == pytest.approx(found.mean[6], abs=1e-9)
+
+
+def test_effects_of_groups_that_are_divided_by_their_scale_are_told_in_noise_of_unknown_width():
+    x, s = noisy_groups.draws(250, 14, ("half-normal", "half-normal"))
+    values = np.hstack([x, x**2])  # of mu + tau z, not of z
+    found = estimate(*noisy_groups.divided(x, s), values, on_alarm="ignore")
+    off = np.abs(found.mean - noisy_groups.exact(("half-normal", "half-normal"))[2])
+    assert (off < 1e-4 * values.std(axis=0)).all() and (off < 2 * found.std_error).all()
+    assert all("law of its scales" in words for words in found.kernel)
 
 
 def test_other_integrands_are_fitted_beside_those_that_are_known():

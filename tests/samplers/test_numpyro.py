@@ -189,6 +189,37 @@ def test_the_summary_of_eight_centred_schools_is_exact_where_the_sampler_is_not(
     assert found["sd"]["mu"] == pytest.approx(deviation, rel=2e-4)
 
 
+GROUP = np.repeat(np.arange(6), 4)
+
+
+def mixed(y, divided):
+    """A linear mixed model: effects of groups in noise, both widths unknown."""
+    mu, tau = numpyro.sample("mu", dist.Normal(0, 3)), numpyro.sample("tau", dist.HalfCauchy(1))
+    sigma = numpyro.sample("sigma", dist.Exponential(1))
+    if divided:
+        theta = numpyro.deterministic("theta", mu + tau * numpyro.sample("z", dist.Normal(jnp.zeros(6), 1)))
+    else:
+        theta = numpyro.sample("theta", dist.Normal(mu * jnp.ones(6), tau))
+    numpyro.sample("y", dist.Normal(theta[GROUP], sigma), obs=y)
+
+
+def test_summaries_of_a_mixed_model_in_centred_coordinates_and_others_are_the_same():
+    rng = np.random.default_rng(3)
+    y = 1 + 0.6 * rng.normal(size=6)[GROUP] + 0.8 * rng.normal(size=24)
+    centred, other = (
+        vvcv.summary(
+            run(mixed, y, divided, chains=2, draws=500, kernel=numpyro.infer.NUTS(mixed)),
+            var_names=["mu", "tau", "sigma", "theta"],
+            progress=False,
+            on_alarm="ignore",
+        )
+        for divided in (False, True)
+    )
+    np.testing.assert_allclose((centred["mean"] - other["mean"]) / other["sd"], 0, atol=3e-4)
+    np.testing.assert_allclose(centred["sd"], other["sd"], rtol=3e-4)
+    assert (other["std_error"] < 1e-3 * other["sd"]).all()
+
+
 def test_a_sampler_that_has_not_run_is_refused():
     with pytest.raises(ValueError, match="that has run"):
         vvcv.from_numpyro(numpyro.infer.MCMC(numpyro.infer.HMC(model), num_warmup=1, num_samples=1))

@@ -147,9 +147,11 @@ def _tried(unit: float) -> Float[np.ndarray, " r"]:
 def _refined(
     axes: tuple[int, ...], rates: np.ndarray, law: Exponents, unit: np.ndarray, x: Rows, s: Rows
 ) -> tuple[Float[np.ndarray, " a"], float]:
-    """Growths near these that leave least of the others' scores, and how much."""
-    rows = _some(law, x)
+    """Growths near these, or near the usual ones, that leave least of the others' scores, and how much."""
+    rows, unit = _some(law, x), unit[list(axes)]
     parts = apart(axes, x[rows], s[rows])
+    usual = np.clip(unit * np.where(np.max(law, axis=0) == 2, USUAL[1], USUAL[0]), -MOST, MOST)
+    rates = min((rates, usual), key=lambda each: _left(each, law, *parts))
 
     def left(logarithms: np.ndarray) -> float:
         return float(np.log(_left(np.sign(rates) * np.exp(logarithms), law, *parts) + NO_WORSE))
@@ -159,9 +161,9 @@ def _refined(
     start = np.clip(np.log(np.abs(rates)), *bounds[0])
     nearest = minimize(left, start, (), "L-BFGS-B", jac="3-point", bounds=bounds, options=options)
     found, least = np.round(np.sign(rates) * np.exp(nearest.x), 6), float(np.exp(nearest.fun)) - NO_WORSE
-    usual = np.round(found / unit[list(axes)] / MULTIPLES) * MULTIPLES * unit[list(axes)]
-    if (np.abs(usual - found) < NEAR * np.abs(found)).all() and _left(usual, law, *parts) <= least + NO_WORSE:
-        return usual, least
+    exact = np.round(found / unit / MULTIPLES) * MULTIPLES * unit
+    if (np.abs(exact - found) < NEAR * np.abs(found)).all() and _left(exact, law, *parts) <= least + NO_WORSE:
+        return exact, least
     return found, least
 
 
