@@ -58,6 +58,11 @@ class Known:
         axes = list(self.pooled.axes)
         return self.margin.drawn((points[:, axes] - self.pooled.middle[axes]) / self.pooled.unit[axes])
 
+    def told(self, points: Rows) -> Float[np.ndarray, " n"]:
+        """How much each row tells beside rounding, between none, deep in a neck, and one."""
+        axes = list(self.pooled.axes)
+        return self.margin.law.rest.told((points[:, axes] - self.pooled.middle[axes]) / self.pooled.unit[axes])
+
     def sizes(self, points: Rows, values: Float[np.ndarray, "n m"]) -> Sizes:
         """How much of each known function values are a sum of, of as few kinds as will do; no number where of none."""
         found = np.full((self.count, values.shape[1]), np.nan)

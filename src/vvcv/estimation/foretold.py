@@ -17,7 +17,7 @@ from jaxtyping import Float
 from ..data import Prepared
 from ..data.known import Known
 from ..linear_system.merit import merit_of
-from .weights import ROUNDING, Answer
+from .weights import ROUNDING, Answer, Variate
 from .witness import in_order
 
 #: What may be left of values, in units of their spread: a law that leaves more is one among other approximations.
@@ -47,26 +47,26 @@ def _of_sample(known: Known, prepared: Prepared, members: tuple[int, ...]) -> It
     sizes = known.sizes(rows.points, np.column_stack([prepared.distinct[t].values for t in members]))
     told = np.isfinite(sizes).all(axis=0) & [not prepared.constant(t) for t in members]
     sizes = np.where(told, sizes, 0.0)
-    images = known.images(rows.points, rows.scores, sizes)
+    images, weight = known.images(rows.points, rows.scores, sizes), rows.multiplicity * known.told(rows.points)
     for task, size, image, known_now in zip(members, sizes.T, images.T, told, strict=True):
-        yield _answer(known, size, image, prepared, task) if known_now else []
+        yield _answer(partial(_variate, known, size), image, weight, prepared, task) if known_now else []
 
 
 def _answer(
-    known: Known, sizes: Float[np.ndarray, " p"], image: Float[np.ndarray, " n"], prepared: Prepared, task: int
+    variate: Variate, image: Float[np.ndarray, " n"], weight: Float[np.ndarray, " n"], prepared: Prepared, task: int
 ) -> list[Answer]:
-    """The answer of one image, if it leaves hardly anything."""
+    """The answer of one image, if it leaves hardly anything of rows that tell more than rounding does."""
     rows = prepared.distinct[task]
     left = rows.values - image
-    mean = float(np.average(left, weights=rows.multiplicity))
-    spread, scale = float(np.sqrt(np.average((left - mean) ** 2, weights=rows.multiplicity))), prepared.scale[task]
+    mean = float(np.average(left, weights=weight))
+    spread, scale = float(np.sqrt(np.average((left - mean) ** 2, weights=weight))), prepared.scale[task]
     if not spread <= HARDLY_ANYTHING * scale:
         return []
     error = hypot(spread, DIGITS * scale, ROUNDING * float(np.abs(prepared.shift[task]) + scale))
     merit = float(merit_of(np.array(error), np.array(error)))
-    moves = in_order(rows, rows.multiplicity * (left - mean) / rows.multiplicity.sum())
+    moves = in_order(rows, weight * (left - mean) / weight.sum())
     freedom = float(max(len(left) - 1, 1))
-    return [Answer("zv", mean, error, merit, freedom, partial(_variate, known, sizes), FORETOLD, error, moves=moves)]
+    return [Answer("zv", mean, error, merit, freedom, variate, FORETOLD, error, moves=moves)]
 
 
 def _variate(
