@@ -68,8 +68,8 @@ def test_a_rung_that_is_named_answers_as_itself():
 
 def test_a_draw_deep_in_the_neck_where_rounding_decides_has_no_say():
     x, s = draws(300, seed=15)
-    x[0, -1] = -12.0  # effects of a scale of e^-12, as exact as numbers are
-    x[0, 1:-1] = x[0, 0] + np.exp(-12.0) * np.linspace(-1, 1, 5)
+    x[0, -1] = -17.0  # effects of a scale of e^-17, as exact as numbers are
+    x[0, 1:-1] = x[0, 0] + np.exp(-17.0) * np.linspace(-1, 1, 5)
     s[0] = scores_of_groups(*(part[:1] for part in (x[:, 0], x[:, 1:-1], x[:, -1])), "half-normal")[0]
     found = estimate(x, s, integrands(x), on_alarm="ignore")
     assert all("law of its scales" in words for words in found.kernel)
