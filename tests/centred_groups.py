@@ -11,6 +11,7 @@ GROUPS, NOISE = np.array([1.2, -0.4, 0.8, 2.1, 0.3]), np.array([0.6, 1.1, 0.9, 1
 PRIORS = {
     "uniform": (lambda v: v, np.ones_like),
     "half-normal": (lambda v: v - np.exp(2 * v) / 2, lambda v: 1 - np.exp(2 * v)),
+    "truncated normal": (lambda v: v - 2 * (np.exp(v) - 0.8) ** 2, lambda v: 1 - 4 * (np.exp(v) - 0.8) * np.exp(v)),
     "half-Cauchy": (lambda v: v - np.log1p(4 * np.exp(2 * v)), lambda v: 1 - 2 / (1 + np.exp(-2 * v) / 4)),
     "exponential": (lambda v: v - np.exp(v), lambda v: 1 - np.exp(v)),
     "lognormal": (lambda v: -((v + 0.5) ** 2), lambda v: -2 * (v + 0.5)),

@@ -109,13 +109,22 @@ def _ranked(
     def surprise(terms: tuple[Term, ...]) -> float:
         return len(v) * np.log(shares[terms] + NOTHING_LEFT) + len(terms) * np.log(len(v))
 
-    enough = [terms for terms in shares if shares[terms] <= UNEXPLAINED and _falls(terms, fitted(terms)[0])]
+    enough = [terms for terms in shares if shares[terms] <= UNEXPLAINED and _falls(axis, terms, fitted(terms)[0])]
     return sorted(enough, key=surprise)
 
 
-def _falls(terms: tuple[Term, ...], sizes: Numbers) -> bool:
-    """Whether no square and no exponential grows beyond all bounds."""
-    return all(size <= 0 for term, size in zip(terms, sizes, strict=True) if isinstance(term, Grown | Square))
+def _falls(axis: int, terms: tuple[Term, ...], sizes: Numbers) -> bool:
+    """Whether what is largest far away on either side, an exponential or else a square, falls.
+
+    >>> half_normal, more = Grown((2.0,)), Grown((1.0,))
+    >>> _falls(0, (half_normal, more), np.array([-1.0, 3.0])), _falls(0, (half_normal, more), np.array([1.0, -3.0]))
+    (True, False)
+    """
+    sized = list(zip(terms, sizes, strict=True))
+    squares = [(0.0, size) for term, size in sized if isinstance(term, Square)]
+    grown = [(term.rates[axis], size) for term, size in sized if isinstance(term, Grown)]
+    ends = ([(way * rate, size) for rate, size in grown if way * rate > 0] for way in (-1, 1))
+    return all(max(end + squares, default=(0.0, 0.0))[1] <= 0 for end in ends)
 
 
 def _turn(
