@@ -55,13 +55,16 @@ class Known:
 
     def along(self, points: Rows) -> Places:
         """Places along the scales, each as draws of a standard normal."""
-        axes = list(self.pooled.axes)
-        return self.margin.drawn((points[:, axes] - self.pooled.middle[axes]) / self.pooled.unit[axes])
+        return self.margin.drawn(self._places(points))
 
     def told(self, points: Rows) -> Float[np.ndarray, " n"]:
         """How much each row tells beside rounding, between none, deep in a neck, and one."""
+        return self.margin.law.rest.told(self._places(points))
+
+    def _places(self, points: Rows) -> Places:
+        """v, in the law's units."""
         axes = list(self.pooled.axes)
-        return self.margin.law.rest.told((points[:, axes] - self.pooled.middle[axes]) / self.pooled.unit[axes])
+        return (points[:, axes] - self.pooled.middle[axes]) / self.pooled.unit[axes]
 
     def sizes(self, points: Rows, values: Float[np.ndarray, "n m"]) -> Sizes:
         """How much of each known function values are a sum of, of as few kinds as will do; no number where of none."""

@@ -46,6 +46,9 @@ def _of_sample(known: Known, prepared: Prepared, members: tuple[int, ...]) -> It
     rows = prepared.distinct[members[0]]
     sizes = known.sizes(rows.points, np.column_stack([prepared.distinct[t].values for t in members]))
     told = np.isfinite(sizes).all(axis=0) & [not prepared.constant(t) for t in members]
+    if not told.any():
+        yield from ([] for _ in members)
+        return
     sizes = np.where(told, sizes, 0.0)
     images, weight = known.images(rows.points, rows.scores, sizes), rows.multiplicity * known.told(rows.points)
     for task, size, image, known_now in zip(members, sizes.T, images.T, told, strict=True):
