@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from vvcv.cli.main import app
-from vvcv.estimation.ladder import METHODS
+from vvcv.estimation.methods import METHODS
 from vvcv.report.explanation import RUNGS
 
 ROOT = Path(__file__).parents[1]

@@ -6,7 +6,9 @@
     after 500 of warm-up, by NumPyro with its defaults, started at exact draws
 
 "moments" are means of all coordinates and of their squares, "others" exp(t / 2), cos(t) and sin(2 t) of one group's
-effect t (of the slopes: of their mean) in units of its standard deviation, whose means given the scales are known, too.
+effect t (of the slopes: of their mean) in units of its standard deviation, whose means given the scales are known, too;
+"chances" those that t lies above its mean, and above that by one standard deviation; "scales" tanh(v) and the share
+e^2v / (1 + e^2v) of the logarithm v of the first scale.
 Tuned on seeds 22840 to 22847 (all models, moments) and 22890, reported from 85000.
 """
 
@@ -20,6 +22,7 @@ import numpy as np
 from bends import effects
 from hierarchical_models import Centred, Model, schools, slopes
 from numpyro.infer import MCMC, NUTS
+from scipy.special import expit, ndtr
 from study import NO_HARM, Column, Lines, measured, run
 
 import vvcv
@@ -34,6 +37,8 @@ MODELS = {
     "schools, non-centred": lambda: schools(Model),
     "slopes, non-centred": slopes,
 }
+
+ASKED = ("moments", "others", "chances", "scales")
 
 COLUMNS = (
     *NO_HARM,
@@ -84,16 +89,31 @@ def sample(name: str, seed: int) -> np.ndarray:
         return np.asarray(sampler.get_samples(group_by_chain=True))
 
 
+def _other_values(x: np.ndarray, asked: str, center: float, unit: float, scale: int) -> np.ndarray:
+    """Values of other integrands than moments."""
+    t, v = x[..., 1] / unit, x[..., scale]
+    if asked == "scales":
+        return np.stack([np.tanh(v), expit(2 * v)], axis=-1)
+    if asked == "chances":
+        return np.stack([t > center / unit, t > center / unit + 1], axis=-1).astype(float)
+    return np.stack([np.exp(t / 2), np.cos(t), np.sin(2 * t)], axis=-1)
+
+
 @cache
-def _others(name: str) -> np.ndarray:
+def _other_means(name: str, asked: str) -> np.ndarray:
     """Exact means of the other integrands: given scales, the effect is normal."""
-    model, _, unit = _model(name)
+    model, exact, unit = _model(name)
     keep = model.mass > 1e-14
-    mean, second = (moments[:, 1] for moments in model._moments(model.grid[keep]))
+    grid = model.grid[keep]
+    mean, second = (moments[:, 1] for moments in model._moments(grid))
     mean, spread = mean / unit, np.sqrt(second - mean**2) / unit
     waves = [np.cos(mean) * np.exp(-(spread**2) / 2), np.sin(2 * mean) * np.exp(-2 * spread**2)]
-    given = [np.exp(mean / 2 + spread**2 / 8), *waves]
-    return np.array([model.mass[keep] @ each for each in given])
+    given = {
+        "others": [np.exp(mean / 2 + spread**2 / 8), *waves],
+        "chances": [ndtr((mean - exact[1] / unit - above) / spread) for above in (0, 1)],
+        "scales": [np.tanh(grid[:, 0]), expit(2 * grid[:, 0])],
+    }
+    return np.array([model.mass[keep] @ each for each in given[asked]])
 
 
 def replicate(case: str, seed: int, methods: list[str]) -> Lines:
@@ -102,11 +122,13 @@ def replicate(case: str, seed: int, methods: list[str]) -> Lines:
     model, exact, unit = _model(name)
     x = sample(name, seed)
     scores = model.score(x.reshape(-1, x.shape[-1])).reshape(x.shape)
-    values, effect = np.concatenate([x, x**2], axis=-1), x[..., 1] / unit
-    if asked == "others":
-        values, exact = np.stack([np.exp(effect / 2), np.cos(effect), np.sin(2 * effect)], axis=-1), _others(name)
+    if asked == "moments":
+        values = np.concatenate([x, x**2], axis=-1)
+    else:
+        values = _other_values(x, asked, exact[1], unit, len(model.prior))
+        exact = _other_means(name, asked)
     return measured(case, seed, vvcv.Tasks.shared(x, scores, values), exact, methods, check=True)
 
 
 if __name__ == "__main__":
-    run(__doc__, replicate, [f"{m}: {asked}" for m in MODELS for asked in ("moments", "others")], COLUMNS, 80000)
+    run(__doc__, replicate, [f"{m}: {asked}" for m in MODELS for asked in ASKED], COLUMNS, 80000)

@@ -24,7 +24,7 @@ from rich.progress import Progress
 
 import vvcv
 from problems import problems
-from vvcv.estimation.ladder import EXACT_METHODS as RUNGS
+from vvcv.estimation.methods import EXACT_METHODS as RUNGS
 
 
 def replicate(name: str, seed: int, methods: list[str]) -> list[dict]:

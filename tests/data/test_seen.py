@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from vvcv.data import Prepared, Task, Tasks
-from vvcv.data.seen import OnFewAxes, seen_as
+from vvcv.data.seen import OnFewAxes, Thinned, seen_as
 
 
 def sample(seed, n=80, d=12):
@@ -73,3 +73,15 @@ def test_rows_keep_their_places_values_and_chains():
     np.testing.assert_array_equal(seen.tasks[0].points, 2 * prepared.tasks[0].points[:, 1:])
     np.testing.assert_array_equal(seen.distinct[0].scores, prepared.distinct[0].scores[:, 1:] / 2)
     assert len(seen.distinct[0].values) == 39
+
+
+def test_thinned_rows_do_not_hang_on_their_order_and_find_their_place_again():
+    """Repeated rows share what is theirs, as everywhere."""
+    x = np.repeat(sample(3, 40, 2), 2, axis=0)
+    order = np.random.default_rng(4).permutation(len(x))
+    found = [Thinned.of(Prepared.of(Tasks([Task(p, -p, p[:, 0])])), 10) for p in (x, x[order])]
+    np.testing.assert_array_equal(*(np.sort(some.prepared.tasks[0].points, axis=0) for some in found))
+    values, full = found[1].prepared.tasks[0].values, Prepared.of(Tasks([Task(x[order], -x[order], x[order][:, 0])]))
+    placed = found[1].in_full(full, 0, values)
+    np.testing.assert_allclose(placed[placed != 0], x[order][placed != 0, 0] / 2)
+    np.testing.assert_allclose(placed.sum(), values.sum())

@@ -142,7 +142,7 @@ def test_beyond_a_modest_number_of_rows_kernels_have_their_own_polynomials(monke
     }[tasks]
     rows = 24 if tasks == "apart" else 12
     for most, rungs in ((rows, few), (rows - 1, many)):
-        monkeypatch.setattr("vvcv.estimation.ladder.MODEST_ROWS", most)
+        monkeypatch.setattr("vvcv.estimation.methods.MODEST_ROWS", most)
         ladder, asked = Ladder(Prepared.of(given), Options()), []
         monkeypatch.setattr(ladder, "candidates", lambda rung, asked=asked: asked.append(rung) or [[]] * len(given))
         ladder.automatic()

@@ -100,7 +100,7 @@ def test_single_axes_with_heavy_tails_are_followed_among_many(monkeypatch):
 def test_variates_travel_between_processes():
     x, s = student(0, 120, 2)
     prepared = Prepared.of(vvcv.Tasks.shared(x, s, np.tanh(x[:, :1])))
-    view = views_of(prepared, Options(("squared-exponential",)), other_looks(prepared))[-1]
+    view = views_of(prepared, Options(("squared-exponential",)), other_looks(prepared), [0])[-1]
     variate = view.variate(next(iter(view.fits.of("cf").values()))[0], 0)
     assert view.seen is not None
     np.testing.assert_array_equal(ForkingPickler.loads(ForkingPickler.dumps(variate))(x, s), variate(x, s))

@@ -8,6 +8,7 @@ of n independent draws n times that mass is an exponential variable of mean one.
 from __future__ import annotations
 
 import numpy as np
+from jaxtyping import Float
 from scipy.special import ndtr
 
 from ..data.chains import effective_sizes
@@ -20,7 +21,8 @@ FALSE_ALARM = 0.005
 
 _RUN_ON = (
     "Means of parameters, of their squares and of the scale are told by the law of the target, and right; those of "
-    "other functions may be off by more than their error bars. Sample with groups divided by their scale (non-centred)."
+    "other functions of the scale have error bars that count it in full; those of functions of many parameters may be "
+    "off by more than theirs. Sample with groups divided by their scale (non-centred)."
 )
 
 
@@ -34,22 +36,52 @@ def describe_visits(known: Known | None, tasks: Tasks) -> list[Finding]:
         return []
     samples = list(tasks)[:1] if tasks.share_points else list(tasks)
     places = [known.along(task.points) for task in samples]
-    surprising = np.log(2 * len(known.pooled.axes) / FALSE_ALARM)
-    found = [_along(axis, [z[:, [k]] for z in places], samples, surprising) for k, axis in enumerate(known.pooled.axes)]
+    found = [_along(k, axis, places, samples) for k, axis in enumerate(known.pooled.axes)]
     return [finding for each in found for finding in each]
 
 
-def _along(axis: int, places: list[np.ndarray], samples: list[Task], surprising: float) -> list[Finding]:
+def unvisited(places: Float[np.ndarray, "n a"]) -> Float[np.ndarray, "2 a"]:
+    """The share of a standard normal below and above all places along each axis; none where their number explains it.
+
+    >>> unvisited(np.linspace(-1, 3, 200)[:, None]).round(3)
+    array([[0.159],
+           [0.   ]])
+    """
+    beyond = ndtr(np.array([places.min(axis=0), -places.max(axis=0)]))
+    return np.where(len(places) * beyond < _surprising(places.shape[1]), 0.0, beyond)
+
+
+def in_doubt(places: Float[np.ndarray, "n a"], values: Float[np.ndarray, " n"]) -> float:
+    """What the mean of a function of places may be off by where no draw has been.
+
+    The function may be as far from its mean there as at the outermost draw, on either side: at such an error within
+    equal bounds its standard deviation is theirs over the root of three.
+
+    >>> z = np.linspace(-1, 3, 200)[:, None]
+    >>> round(in_doubt(z, z[:, 0]), 3)  # 2 * .159 / sqrt(3)
+    0.183
+    """
+    outermost = np.array([places.argmin(axis=0), places.argmax(axis=0)])
+    return float(np.max(unvisited(places) * np.abs(values[outermost] - values.mean())) / np.sqrt(3))
+
+
+def _surprising(axes: int) -> float:
+    """How many draws are expected there, on either side of any axis, with no more than the chance of a false alarm."""
+    return float(np.log(2 * axes / FALSE_ALARM))
+
+
+def _along(k: int, axis: int, places: list[np.ndarray], samples: list[Task]) -> list[Finding]:
     """What is found along one of the scales."""
-    rows, draws = sum(map(len, places)), sum(map(_effective, places, samples))
-    beyond = max(float(ndtr(min(z.min() for z in places))), float(ndtr(-max(z.max() for z in places))))
-    if rows * beyond < surprising:
+    rows, draws = sum(map(len, places)), sum(map(_effective, (z[:, [k]] for z in places), samples))
+    beyond = float(unvisited(np.concatenate(places))[:, k].max())
+    if beyond == 0:
         return []
     message = (
         f"{beyond:.1%} of the target lies beyond all {rows} draws ({draws:.0f} effective ones) along axis "
         f"{axis}, the logarithm of a scale."
     )
-    return [Finding("warning" if draws * beyond > surprising else "note", "unvisited", message, _RUN_ON)]
+    surprising = draws * beyond > _surprising(places[0].shape[1])
+    return [Finding("warning" if surprising else "note", "unvisited", message, _RUN_ON)]
 
 
 def _effective(places: np.ndarray, task: Task) -> float:

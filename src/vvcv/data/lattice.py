@@ -58,6 +58,15 @@ class Lattice:
         mean = self.masses @ at
         return mean, -((at - mean).T * self.masses @ self.places)[None]
 
+    def as_normal(self, v: Places, s: Places) -> tuple[Places, Places]:
+        """Places and scores as they are: to see each axis as a normal's does not make several one."""
+        return v, s
+
+    @property
+    def mixture(self) -> tuple[Places, Numbers]:
+        """Places that the law is a mixture over, and their masses."""
+        return self.places, self.masses
+
     def drawn(self, v: Places) -> Places:
         """The places of each coordinate of v in a standard normal."""
         return np.column_stack([self._course(axis)(v[:, axis]) for axis in range(v.shape[1])])

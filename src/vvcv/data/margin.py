@@ -46,11 +46,15 @@ class Margin:
 
     def straightened(self, points: Rows, scores: Rows) -> tuple[Rows, Rows]:
         """The axis as a Gaussian's, and scores of the density there."""
-        v, s = self._inside(points[:, self.axis]), scores[:, self.axis]
-        z, height, slope = self._course(v), self.law.height(v[:, None]), self.law.slope(v[:, None])
-        there, found = points.copy(), scores.copy()
-        there[:, self.axis], found[:, self.axis] = z, (s - slope[:, 0]) / self._steepness(height, z) - z
+        there, found, axis = points.copy(), scores.copy(), [self.axis]
+        there[:, axis], found[:, axis] = self.as_normal(points[:, axis], scores[:, axis])
         return there, found
+
+    def as_normal(self, v: Places, s: Places) -> tuple[Places, Places]:
+        """Places along the axis and scores there, as those of a standard normal."""
+        v = self._inside(v)
+        z, height = self._course(v), self.law.height(v)[:, None]
+        return z, (s - self.law.slope(v)) / self._steepness(height, z) - z
 
     def integrated(
         self, v: Places, functions: Callable[[Places], Float[np.ndarray, "n p"]]
@@ -74,6 +78,12 @@ class Margin:
         field = np.where(left, below, -above) * np.exp(most - height)[:, None]
         slope = functions(edges[:, None]) - mean - field * score
         return mean, CubicHermiteSpline(edges, field, slope)(self._inside(v[:, 0]))[:, :, None]
+
+    @property
+    def mixture(self) -> tuple[Places, Numbers]:
+        """Places that the law is a mixture over, and their masses."""
+        _, places, masses, _ = self._cells
+        return places.reshape(-1, 1), masses.ravel() / masses.sum()
 
     def drawn(self, v: Places) -> Places:
         """The places of v in a standard normal."""

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 from .duplicates import Distinct
 from .few_axes import FEW, WORTH_A_LOOK, unexplained
@@ -39,6 +39,36 @@ def seen_as(prepared: Prepared, seen: Seen) -> Prepared:
     ]
     tasks = [_carried(task, name, r) for task, name, r in zip(prepared.tasks, prepared.tasks.names, rows, strict=True)]
     return replace(prepared, tasks=Tasks(tasks), distinct=tuple(rows))
+
+
+class Thinned(NamedTuple):
+    """Some of the distinct rows of each task, as many from the middle as from far out, and which they are."""
+
+    prepared: Prepared
+    rows: tuple[Int[np.ndarray, " m"], ...]
+
+    @classmethod
+    def of(cls, prepared: Prepared, most: int) -> Thinned:
+        """No more than `most` rows of each task.
+
+        >>> x = np.arange(5.0)[:, None]
+        >>> Thinned.of(Prepared.of(Tasks.shared(x, -x, x)), 3).prepared.tasks[0].points.tolist()
+        [[2.0], [1.0], [4.0]]
+        """
+        count = (len(distinct.values) for distinct in prepared.distinct)
+        rows = tuple(np.linspace(0, n - 1, min(n, most)).astype(int) for n in count)
+        some = [
+            Task(d.points[which], d.scores[which], d.values[which], name=name)
+            for d, which, name in zip(prepared.distinct, rows, prepared.tasks.names, strict=True)
+        ]
+        return cls(Prepared.of(Tasks(some)), rows)
+
+    def in_full(self, full: Prepared, task: int, numbers: Float[np.ndarray, " m"]) -> Float[np.ndarray, " N"]:
+        """Numbers of these rows, in their order, among those of all rows given, which have none."""
+        distinct = full.distinct[task]
+        everywhere = np.zeros(len(distinct.values))
+        everywhere[self.rows[task]] = numbers
+        return (everywhere / distinct.multiplicity)[distinct.row]
 
 
 def together(prepared: Prepared) -> tuple[Rows, Rows]:

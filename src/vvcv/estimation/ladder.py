@@ -34,24 +34,12 @@ from ..runtime.threads import side_by_side, worth_a_thread
 from ..tuning.attempts import those_that_work
 from .diagnosis import Diagnosis
 from .foretold import foretold
+from .methods import KERNEL_METHODS, METHODS, worth_asking
 from .refusals import RefusedError, no_factor, too_few_points, too_many_rows
 from .streamed import Streamed
 from .views import Look, View, views_of, worth_fitting
 from .weights import ROUNDING, Answer, combine, doubt, plain_answer, with_evidence, with_plain_average, with_witness
 from .witness import LAST_DIGITS, in_order, witness_of
-
-#: Rungs of the ladder, from simple to rich, those that solve for all rows exactly, and those of them with kernels.
-METHODS = tuple(RUNGS)
-EXACT_METHODS = METHODS[:-1]
-KERNEL_METHODS = EXACT_METHODS[2:]
-
-#: Rows up to which `auto` asks every rung. Beyond, kernels have parts of their own, which cost nothing more,
-#: and one set of parameters serves all integrands on the same points.
-MODEST_ROWS = 600
-
-#: Values (rows times integrands on the same points) up to which integrands are fitted one by one as well: each takes a
-#: search, and so few rows tell the parameters of many integrands together better than those of each.
-MODEST_VALUES = 3000
 
 #: Why a task keeps its plain average.
 SEPARATE_GROUPS = "plain average: the points lie in separate groups, whose weights no control variate can see"
@@ -61,7 +49,7 @@ class Ladder:
     """Answers of all rungs over one data set, whose target may be closer to a Gaussian in other coordinates."""
 
     def __init__(self, prepared: Prepared, options: Options, looks: Sequence[Look] = ()) -> None:
-        self.prepared, self.tasks = prepared, prepared.tasks
+        self.prepared, self.tasks, self._named = prepared, prepared.tasks, options.named
         self._look = partial(views_of, prepared, options, looks)
         self._straight = [look.seen for look in looks if look.instead]
         self.known = next((look.known for look in looks if look.known is not None), None)
@@ -72,7 +60,9 @@ class Ladder:
     @cached_property
     def views(self) -> list[View]:
         """What kernels are fitted to: nobody looks where all is known without a fit."""
-        return self._look()
+        told = [t for t, answers in enumerate(self._told) if answers]
+        fitted = [t for t in range(len(self.tasks)) if self._named or t not in told]
+        return self._look(fitted, told)
 
     @property
     def fits(self) -> KernelFits:
@@ -107,7 +97,7 @@ class Ladder:
         """
         self._finished, self._joined = [], False
         if not all(self._grouped):
-            methods = METHODS[:1] if all(self._told) else self._automatic_methods()
+            methods = METHODS[:1] if all(self._told) else worth_asking(self.fits)
             for method in methods:
                 if method == "mc" or time_for(self._seconds_to_solve(method)):
                     announce(RUNGS[method])
@@ -161,16 +151,6 @@ class Ladder:
         tasks = self.fits.eligible[:1] if together else self.fits.eligible
         return len(self.views) * sum(seconds_to_solve(self.fits.rows(method, task)) for task in tasks)
 
-    def _automatic_methods(self) -> Sequence[str]:
-        if len(self.fits.eligible) < 2:
-            modest = all(len(rows.values) <= MODEST_ROWS for rows in self.prepared.distinct)
-            return METHODS[:4] if modest else METHODS[:3]
-        rows = self.fits.rows("vv", self.fits.eligible[0])
-        if self.fits.pooled:
-            one_by_one = rows <= MODEST_ROWS and rows * len(self.fits.eligible) <= MODEST_VALUES
-            return EXACT_METHODS if one_by_one else ("mc", "zv", "vv")
-        return EXACT_METHODS if rows <= MODEST_ROWS else ("mc", "zv", "cf", "vv")
-
     def _of_flat_piece(self, task: int) -> Answer:
         others, count = self.prepared.others(task), len(self.prepared.distinct[task].values)
         words = f"plain average: all but {others} of {count} values are the same, too few to fit a kernel to"
@@ -190,8 +170,20 @@ class Ladder:
         return chosen
 
     def _priced(self, task: int, answers: Sequence[Answer]) -> list[Answer]:
-        """The answers with what they pay for what others know better."""
-        return with_plain_average(with_evidence(answers), self.tasks[task], self.prepared.distinct[task].multiplicity)
+        """The answers with what they pay for what others know better.
+
+        Where no draw has been, none of them is sure, and an average of draws is no witness.
+        """
+        answers, doubt = with_evidence(answers), self._in_doubt.get(task, 0.0)
+        if doubt > 0:
+            return [replace(answer, std_error=hypot(answer.std_error, doubt)) for answer in answers]
+        return with_plain_average(answers, self.tasks[task], self.prepared.distinct[task].multiplicity)
+
+    @cached_property
+    def _in_doubt(self) -> dict[int, float]:
+        """What means of functions of scales may be off by where no draw has been."""
+        views = self.views if self.known is not None else []
+        return {task: doubt for view in views for task, doubt in view.in_doubt.items()}
 
     def _refusal(self, method: str, task: int) -> str:
         name, n = self.prepared.tasks.names[task], len(self.prepared.distinct[task].values)
@@ -269,7 +261,7 @@ class Ladder:
         """
         member, view = fit.members.index(task), next(view for view in self.views if view.has(fit))
         mean, move, usual = float(fit.mean[member]), fit.move(member), float(fit.left_out_error[member])
-        left = witness_of(self.prepared, task, mean, fit.left_out(member), move, usual, fit.hidden)
+        left = witness_of(fit.prepared, task, mean, fit.left_out(member), move, usual, fit.hidden)
         error, promised = view.std_error(fit, member), float(fit.promised[member])
         merit = float(fit.merits[member])
         if self.prepared.has_flat_piece(task):
@@ -285,11 +277,12 @@ class Ladder:
             view.variate(fit, member),
             view.describe(fit),
             float(fit.model_error[member]),
-            moves=in_order(self.prepared.distinct[task], move),
+            moves=in_order(fit.prepared.distinct[task], move),
             members=fit.members,
             surprise=fit.surprise if self.prepared.apart else np.nan,
         )
-        return with_witness(answer, left, LAST_DIGITS * float(self.prepared.scale[task]))
+        both = with_witness(answer, left, LAST_DIGITS * float(self.prepared.scale[task]))
+        return [view.in_full(self.prepared, task, each) for each in both]
 
     def _plain_error(self, task: int) -> float:
         """About what a plain average of the distinct rows is off by; rows that are given twice say nothing new."""

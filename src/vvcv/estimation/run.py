@@ -27,8 +27,9 @@ from ..tuning.interrupt import interruptible
 from ..tuning.starts import CANDIDATES, FAMILIES
 from .control_variate import ControlVariate
 from .diagnosis import Diagnosis, OnAlarm
-from .ladder import EXACT_METHODS, METHODS, Ladder
+from .ladder import Ladder
 from .large_ladder import LargeLadder, too_large
+from .methods import EXACT_METHODS, METHODS
 from .numbers import MonteCarlo, Promise
 from .refusals import RefusedError
 from .result import Estimate

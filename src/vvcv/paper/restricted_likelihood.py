@@ -11,7 +11,8 @@ from jaxtyping import Float
 from ..candidates.kernel import Options
 from ..data import Tasks
 from ..estimation.joint import error_correlation
-from ..estimation.ladder import METHODS, Ladder
+from ..estimation.ladder import Ladder
+from ..estimation.methods import METHODS
 from ..estimation.weights import Answer
 from ..kernels import Kernel
 from ..linear_system.model import Criterion
