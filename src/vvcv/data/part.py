@@ -24,7 +24,8 @@ from .terms import Places
 #: Step of derivatives along scales, in standard deviations, of a rule whose error is its fourth power; and its weights.
 STEP, RULE = 2e-3, {-2: 1 / 12, -1: -2 / 3, 1: 2 / 3, 2: -1 / 12}
 
-#: Mass of a place, in units of the largest, from which on it counts, and numbers that are worked out at a time: 32 MB.
+#: Mass of a place, in units of the largest, from which on it counts (less is below the rounding of scores); and numbers
+#: that are worked out at a time: 32 MB.
 COUNTS, AT_A_TIME = 1e-12, 4_000_000
 
 #: Determinant of correlations from which on they are not those of a line: effects are all the same deep in a neck, at a

@@ -169,7 +169,8 @@ def _by_parts(known: Known, fits: KernelFits) -> list[View]:
             for task in tasks:
                 doubts = {task: _doubt(part, prepared.distinct[task])}
                 own = KernelFits(there, fits.options, (task,))
-                views.append(View(own, part.seen, BY_PART, in_doubt=doubts, thinned=some))
+                moving = STILL_MOVING_THERE if part.has_scales else 0.0
+                views.append(View(own, part.seen, BY_PART, moving, doubts, some))
     return views
 
 
