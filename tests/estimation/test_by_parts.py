@@ -90,3 +90,12 @@ def test_the_variate_is_a_function_of_the_users_own_points_and_scores(found):
 def test_a_share_is_unvisited_on_either_side_of_either_axis():
     z = np.column_stack([np.linspace(-1, 3, 100), np.linspace(-3, 0.5, 100)])
     np.testing.assert_allclose(unvisited(z), [[ndtr(-1), 0], [0, ndtr(-0.5)]])
+
+
+def test_where_all_is_told_nobody_looks_at_the_data_for_fits(monkeypatch):
+    def looked(*args):
+        raise AssertionError
+
+    monkeypatch.setattr("vvcv.estimation.ladder.views_of", looked)
+    tasks = asked(*noisy_groups.draws(300, 5, PRIORS))
+    assert vvcv.estimate(tasks[0], check=False).kernel == (FORETOLD,)

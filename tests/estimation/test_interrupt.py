@@ -124,3 +124,21 @@ def test_work_that_does_not_end_is_left_alone_once_there_is_an_answer():
         if not ended:
             time.sleep(0.01)
     assert ended == [True]
+
+
+def test_an_interrupt_while_the_data_are_looked_at_is_answered_by_what_is_known(monkeypatch):
+    """Other coordinates may take seconds to find; nobody waits for them."""
+    release = threading.Event()
+
+    def slow(prepared):
+        signal.raise_signal(signal.SIGINT)
+        release.wait(30)
+        return []
+
+    monkeypatch.setattr("vvcv.estimation.run.other_looks", slow)
+    x = np.random.default_rng(0).normal(size=(60, 2))
+    try:
+        found = vvcv.estimate(vvcv.Task(x, -x, x[:, 0] ** 2), on_interrupt="best", check=False)
+    finally:
+        release.set()
+    assert "interrupted" in found.check.codes and np.isfinite(found.mean).all()

@@ -48,15 +48,17 @@ class Thinned(NamedTuple):
     rows: tuple[Int[np.ndarray, " m"], ...]
 
     @classmethod
-    def of(cls, prepared: Prepared, most: int) -> Thinned:
-        """No more than `most` rows of each task.
+    def of(cls, prepared: Prepared, most: int) -> Thinned | None:
+        """No more than `most` rows of each task; None where there are no more.
 
         >>> x = np.arange(5.0)[:, None]
         >>> Thinned.of(Prepared.of(Tasks.shared(x, -x, x)), 3).prepared.tasks[0].points.tolist()
         [[2.0], [1.0], [4.0]]
         """
-        count = (len(distinct.values) for distinct in prepared.distinct)
-        rows = tuple(np.linspace(0, n - 1, min(n, most)).astype(int) for n in count)
+        counts = [len(distinct.values) for distinct in prepared.distinct]
+        if max(counts) <= most:
+            return None
+        rows = tuple(np.linspace(0, n - 1, min(n, most)).astype(int) for n in counts)
         some = [
             Task(d.points[which], d.scores[which], d.values[which], name=name)
             for d, which, name in zip(prepared.distinct, rows, prepared.tasks.names, strict=True)

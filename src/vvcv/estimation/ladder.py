@@ -34,7 +34,7 @@ from ..runtime.threads import side_by_side, worth_a_thread
 from ..tuning.attempts import those_that_work
 from .diagnosis import Diagnosis
 from .foretold import foretold
-from .methods import KERNEL_METHODS, METHODS, worth_asking
+from .methods import KERNEL_METHODS, worth_asking
 from .refusals import RefusedError, no_factor, too_few_points, too_many_rows
 from .streamed import Streamed
 from .views import Look, View, views_of, worth_fitting
@@ -55,6 +55,7 @@ class Ladder:
         self.known = next((look.known for look in looks if look.known is not None), None)
         self._finished: list[list[list[Answer]]] = []
         self._joined = False
+        self._in_doubt: dict[int, float] = {}
         self._streamed = Streamed(prepared.tasks, options)
 
     @cached_property
@@ -87,6 +88,7 @@ class Ladder:
             return self._streamed.candidates(method)
         with limited(time_left() - self._seconds_to_solve(method)):
             offered = [view.fits.of(method) for view in self._seen]
+        self._in_doubt = {task: doubt for view in self.views for task, doubt in view.in_doubt.items()}
         fits = [[fit for each in offered for fit in each.get(t, [])] for t in range(len(self.tasks))]
         return [self._solved(method, serving, t) for t, serving in enumerate(fits)]
 
@@ -97,9 +99,10 @@ class Ladder:
         """
         self._finished, self._joined = [], False
         if not all(self._grouped):
-            methods = METHODS[:1] if all(self._told) else worth_asking(self.fits)
+            self._finish("mc")  # the answer to an interrupt while others look at the data
+            methods = () if all(self._told) else worth_asking(self.fits)[1:]
             for method in methods:
-                if method == "mc" or time_for(self._seconds_to_solve(method)):
+                if time_for(self._seconds_to_solve(method)):
                     announce(RUNGS[method])
                     if method in ("secf", "vv") and time_left() == np.inf:
                         for view in self._seen:
@@ -172,18 +175,12 @@ class Ladder:
     def _priced(self, task: int, answers: Sequence[Answer]) -> list[Answer]:
         """The answers with what they pay for what others know better.
 
-        Where no draw has been, none of them is sure, and an average of draws is no witness.
+        Where no draw has been, as far as that was looked at, none of them is sure, and their average is no witness.
         """
-        answers, doubt = with_evidence(answers), self._in_doubt.get(task, 0.0)
-        if doubt > 0:
-            return [replace(answer, std_error=hypot(answer.std_error, doubt)) for answer in answers]
+        answers, unseen = with_evidence(answers), self._in_doubt.get(task, 0.0)
+        if unseen > 0:
+            return [replace(answer, std_error=hypot(answer.std_error, unseen)) for answer in answers]
         return with_plain_average(answers, self.tasks[task], self.prepared.distinct[task].multiplicity)
-
-    @cached_property
-    def _in_doubt(self) -> dict[int, float]:
-        """What means of functions of scales may be off by where no draw has been."""
-        views = self.views if self.known is not None else []
-        return {task: doubt for view in views for task, doubt in view.in_doubt.items()}
 
     def _refusal(self, method: str, task: int) -> str:
         name, n = self.prepared.tasks.names[task], len(self.prepared.distinct[task].values)

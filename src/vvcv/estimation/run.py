@@ -117,8 +117,8 @@ def compare(
     _check_wishes(methods, check, on_alarm, on_interrupt, refused, seconds)
     with limited(np.inf if seconds is None else seconds), placed(device):
         options = replace(_options(kernel, criterion, order), named=any(method != "auto" for method in methods))
-        ladder = _ladder(tasks, options)
         with interruptible(keep_best=on_interrupt == "best") as interruption:
+            ladder = interruption.attend(partial(_ladder, tasks, options), partial(_ladder, tasks, options, look=False))
             diagnosis = interruption.attend(ladder.diagnosis, Diagnosis) if check else Diagnosis()
             diagnosis.announce(tasks, on_alarm)
             climb = partial(_climb_all, ladder, methods, refused, progress)
@@ -166,7 +166,8 @@ def _check_wishes(
     )
 
 
-def _ladder(tasks: Tasks, options: Options) -> AnyLadder:
+def _ladder(tasks: Tasks, options: Options, look: bool = True) -> AnyLadder:
+    """The ladder of these tasks, in other coordinates as well if there is time to `look` for them."""
     if any(too_large(tasks)):
         return LargeLadder(tasks, options)
     prepared = options.prepared(tasks)
@@ -176,7 +177,7 @@ def _ladder(tasks: Tasks, options: Options) -> AnyLadder:
         system, rows = prepared.coordinates((0,), "scaled"), prepared.tasks[0]
         side = Side(system.points(rows.points), system.scores(rows.scores), np.zeros(rows.size, int))
         check_derivatives(SteinKernel(kernel, options.order), side)
-    return Ladder(prepared, options, [] if own else other_looks(prepared))
+    return Ladder(prepared, options, other_looks(prepared) if look and not own else [])
 
 
 def _climb_all(ladder: AnyLadder, methods: Sequence[str], refused: str, progress: bool | None) -> dict[str, Estimate]:

@@ -8,7 +8,6 @@ of their own. (Those of tasks on the same points, and of one alone, are few for 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from math import hypot
@@ -38,7 +37,6 @@ from .weights import Answer, Variate
 DRAWN_IN, STRAIGHTENED, ON_FEW_AXES = ", tails drawn in", ", straightened", ", few of all axes"
 BY_PART = ", by the law of few axes"
 
-
 #: What means in straightened coordinates may be off by beyond the last values, in units of how far all of these have
 #: moved them, beside what any mean may be. Where a funnel widens, integrands grow, and what means have moved by they
 #: mostly have still to go, half of it and more: of 43 problems (seeds 21670 to 21677 and 21600 to 21603, components of
@@ -47,8 +45,7 @@ BY_PART = ", by the law of few axes"
 #: models, seeds 24500 to 24505, intervals cover 94 instead of 89 %, with the same scores.)
 STILL_MOVING_THERE = 0.7
 
-
-#: Seconds that such a function takes on two cores: there must be time for all, and for the rest.
+#: Seconds that a function of few axes of a known law takes on two cores, with some to spare: 25 take 18 to 36 s.
 SECONDS_EACH = 1.5
 
 #: Rows that each function of few axes of a known law is fitted to, at least and at most, and those of all together: of
@@ -160,18 +157,21 @@ def _by_parts(known: Known, fits: KernelFits) -> list[View]:
         few = prepared.few_axes(task)
         if few is not None:
             parts.setdefault(Part.of(known, few).axes, []).append(task)
-    most, views = int(np.clip(MOST_VALUES / max(sum(map(len, parts.values())), 1), *ROWS)), []
-    some = Thinned.of(prepared, most) if max(len(rows.values) for rows in prepared.distinct) > most else None
-    looked_at = replace(prepared, axes=None) if some is None else some.prepared
-    for axes, tasks in parts.items():
-        with suppress(np.linalg.LinAlgError):  # a draw so deep in a neck that effects are all the same
-            part = Part(known, axes)
-            there = seen_as(looked_at, part.seen)
-            for task in tasks:
-                doubts = {task: _doubt(part, prepared.distinct[task])}
-                own = KernelFits(there, fits.options, (task,))
-                views.append(View(own, part.seen, BY_PART, STILL_MOVING_THERE, doubts, some))
-    return views
+    rows = np.clip(MOST_VALUES // max(sum(map(len, parts.values())), 1), *ROWS)
+    some = Thinned.of(prepared, int(rows)) if parts else None
+    return [view for axes, tasks in parts.items() for view in _of_part(Part(known, axes), tasks, fits, some)]
+
+
+def _of_part(part: Part, tasks: Sequence[int], fits: KernelFits, some: Thinned | None) -> list[View]:
+    """Those tasks that hang on the same axes; none where a draw is so deep in a neck that effects are all the same."""
+    doubts = {task: _doubt(part, fits.prepared.distinct[task]) for task in tasks}
+    looked_at = replace(fits.prepared, axes=None) if some is None else some.prepared
+    try:
+        there = seen_as(looked_at, part.seen)
+    except np.linalg.LinAlgError:
+        return []
+    each = (KernelFits(there, fits.options, (task,)) for task in tasks)
+    return [View(own, part.seen, BY_PART, STILL_MOVING_THERE, doubts, some) for own in each]
 
 
 def _doubt(part: Part, rows: Distinct) -> float:
