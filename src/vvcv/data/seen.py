@@ -53,7 +53,7 @@ class Thinned(NamedTuple):
 
         >>> x = np.arange(5.0)[:, None]
         >>> Thinned.of(Prepared.of(Tasks.shared(x, -x, x)), 3).prepared.tasks[0].points.tolist()
-        [[2.0], [1.0], [4.0]]
+        [[2.0], [3.0], [4.0]]
         """
         counts = [len(distinct.values) for distinct in prepared.distinct]
         if max(counts) <= most:
