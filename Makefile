@@ -20,6 +20,9 @@ RELEASE_ARGS    ?=#            --again: in the environments of the last check
 
 # One BLAS thread for each test process, so that the processes do not fight over the cores.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 VECLIB_MAXIMUM_THREADS=1 MPLBACKEND=Agg
+# Most tests compile programs that run once. (This jaxlib's other way to make code takes a sixth off their time; the tests
+# of samplers and the pages run as users do.)
+QUICK_COMPILER := XLA_FLAGS=--xla_cpu_use_fusion_emitters=false
 
 # A virtual environment in one folder, with what pip is told to install.
 COMMA := ,
@@ -50,7 +53,7 @@ demo: $(STAMP) ## run the demonstration
 	@$(BIN)/vvcv demo
 
 test: lint ## lint, type check, then run the tests and doctests
-	$(ONE_THREAD) $(BIN)/python -m pytest -q -n $(strip $(WORKERS)) --ignore tests/samplers $(PYTEST_ARGS)
+	$(ONE_THREAD) $(QUICK_COMPILER) $(BIN)/python -m pytest -q -n $(strip $(WORKERS)) --ignore tests/samplers $(PYTEST_ARGS)
 
 test-samplers: $(SAMPLERS)/.installed ## run the tests of the adapters with the real samplers, in an environment of their own
 	$(ONE_THREAD) $(SAMPLERS)/bin/python -m pytest -q -n $(strip $(WORKERS)) --dist loadscope tests/samplers $(PYTEST_ARGS)
