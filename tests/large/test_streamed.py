@@ -11,6 +11,8 @@ from vvcv.estimation import large_ladder
 from vvcv.estimation.ladder import Ladder
 from vvcv.estimation.streamed import Streamed
 from vvcv.large import batches, inducing, look, normal_equations, passes, rows
+from vvcv.large.fits import LargeFits
+from vvcv.large.rows import Rows
 
 #: E exp(a.x), E cos(2 a.x) and E x_1^2 x_2 + 1 under a standard normal, |a|^2 = 0.52.
 EXACT = np.array([np.exp(0.26), np.exp(-1.04), 1.0])
@@ -74,6 +76,17 @@ def test_inducing_points_come_close_to_the_exact_fit_and_know_it(small_machine, 
     coarse = vvcv.estimate(tasks, "inducing", **KERNEL)
     assert (coarse.std_error[:2] > 2 * estimate.std_error[:2]).all()
     assert (np.abs(coarse.mean - EXACT) < 4 * coarse.std_error + 1e-14).all()
+
+
+def test_a_mean_that_few_rows_far_out_carry_is_no_surer_than_they_are(small_machine):
+    """Of exp(2x) the outermost rows decide: what they have moved the mean by it may still have to go."""
+    x = np.random.default_rng(5).normal(size=(1500, 2))
+    values = np.column_stack([np.exp(2 * x[:, 0]), np.cos(x[:, 0])])
+    fits = LargeFits(Rows.of(list(vvcv.Tasks.shared(x, -x, values)), ["grows", "wave"]), Options())
+    grows, wave = (fits.of_task(task, ("inducing",))[-1] for task in range(2))
+    moved = np.abs(fits._fitted(("inducing",)).sums.moves[0, -1]) * fits.look.scale
+    assert grows.std_error > max(moved[0], grows.jackknife) > 0
+    assert grows.freedom < 10 and grows.freedom < wave.freedom
 
 
 def test_auto_goes_there_by_size_and_says_so(small_machine, sample):

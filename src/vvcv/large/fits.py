@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache, cached_property
+from math import hypot
 from typing import NamedTuple
 
 import numpy as np
@@ -21,6 +22,13 @@ from .look import Look, look_at
 from .normal_equations import Solution, solve_normal_equations
 from .residuals import ResidualSums, sum_residuals
 from .rows import Rows
+
+#: What means by inducing points may be off by beyond the last rows, in units of how far all rows have moved them: of
+#: integrands that grow outwards, as exp(x), the outermost rows carry the error, and means have as much again to go. Of
+#: 23 integrands under normal and log-gamma targets (d = 4 and 10, 12,000 rows, 24 samples, seeds 24800 to 24973)
+#: intervals held 82 % without, 89 % at .7, 91 % at 1, with equal interval scores, and with degrees of freedom from
+#: fourth powers 95 %.
+STILL_MOVING = 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,18 +146,16 @@ class LargeFits:
         believed = np.sqrt(sums.residual[at] / most) * np.linalg.norm(solution.constant[: stage.columns])
         squares = float(sums.products[series, series])
         jackknife = np.sqrt(squares)
-        freedom = (
-            most
-            if stage.method == "inducing"
-            else degrees_of_freedom(squares, float(sums.fourths[at]), round(sums.runs), most)
-        )
+        freedom = degrees_of_freedom(squares, float(sums.fourths[at]), round(sums.runs), most)
         moved, left = np.maximum(inefficiency, 1.0)
         error = jackknife * np.sqrt(moved)
+        if stage.method == "inducing":
+            error = hypot(max(error, believed), STILL_MOVING * float(sums.moves[0][at]))
         return LargeFit(
             stage,
             solution,
             mean,
-            std_error=float(scale * (max(error, believed) if stage.method == "inducing" else error)),
+            std_error=float(scale * error),
             model_error=float(scale * believed),
             left_out_error=float(scale * np.sqrt(sums.squares[at] / sums.runs)),
             freedom=max(freedom / moved, 1.0),
