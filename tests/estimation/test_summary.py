@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+import noisy_groups
 import vvcv
 
 RNG = np.random.default_rng(5)
@@ -150,3 +151,12 @@ def test_what_is_given_is_checked_unless_the_user_has():
     with pytest.warns(vvcv.AlarmWarning, match="wrong sign"):
         vvcv.summary(wrong, method="mc")
     vvcv.summary(wrong, method="mc", check=False)  # a warning would be an error
+
+
+def test_what_the_law_of_the_target_tells_of_the_draws_is_said():
+    """Without the lowest fifth of a scale."""
+    x, s = noisy_groups.draws(600, 6, ("half-normal", "half-normal"))
+    keep = x[:, -2] > np.quantile(x[:, -2], 0.2)
+    with pytest.warns(vvcv.AlarmWarning, match="of the target lies beyond all"):
+        table = vvcv.summary(vvcv.Tasks.shared(x[keep], s[keep], x[keep][:, :2]))
+    assert "of the target lies beyond all" in str(table)

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, get_args
 
@@ -25,6 +27,21 @@ OnAlarm = Literal["warn", "raise", "ignore"]
 #: Products of a score and a function of a coordinate that a check may look at; about a second.
 MOST_PRODUCTS = 4_000_000
 
+_GIVEN: ContextVar[Tasks | None] = ContextVar("given", default=None)
+
+
+@contextmanager
+def made_of(given: Tasks) -> Iterator[None]:
+    """A block in which tasks are made of those that the user gave, which come first and are what is checked.
+
+    The tail of a square is not news.
+    """
+    token = _GIVEN.set(given)
+    try:
+        yield
+    finally:
+        _GIVEN.reset(token)
+
 
 @dataclass(frozen=True)
 class Diagnosis:
@@ -39,6 +56,8 @@ class Diagnosis:
 
         `in_order` are rows one after the other, where the tasks are rows drawn from a sample.
         """
+        given = _GIVEN.get()
+        tasks, in_order = (tasks, in_order) if given is None else (given, None)
         with np.errstate(all="ignore"):
             try:
                 return cls(_checked(tasks, tasks if in_order is None else in_order), mixing(tasks))

@@ -14,6 +14,7 @@ np.float64(1.0)
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -27,7 +28,7 @@ from ..report import printable, with_error
 from ..report.table import gain as gain_words
 from ..runtime.precision import float64
 from ..runtime.tracing import differentiable
-from .diagnosis import Diagnosis, OnAlarm
+from .diagnosis import made_of
 from .joint import of_functions, value_correlation
 from .result import Estimate
 from .run import estimate
@@ -113,16 +114,18 @@ def functional(source: Estimate | Tasks, g: Callable[[Any], Any] | str, *names: 
     integrands is then wider. Otherwise a function that plain averages would know better, as they may such a difference,
     or whose terms' errors nearly cancel, is estimated once more, by its linear part as an integrand.
     """
+    made: AbstractContextManager = nullcontext()
     if isinstance(g, str):
         function, needed = common(g, names)
         label = f"{g}({', '.join(names)})"
         if needed and not isinstance(source, Estimate):
-            options = _checked(as_tasks(source), **options)
+            made = made_of(as_tasks(source))
             source, centres = centred(source, names)
             function, needed = common(g, names, centres)
     else:
         function, needed, label = g, {}, getattr(g, "__name__", "value").replace("<lambda>", "value")
-    result = source if isinstance(source, Estimate) else estimate(with_products(source, needed), **options)
+    with made:
+        result = source if isinstance(source, Estimate) else estimate(with_products(source, needed), **options)
     missing = [name for name in (*needed, *names) if name not in result.names]
     require(
         not missing,
@@ -130,13 +133,6 @@ def functional(source: Estimate | Tasks, g: Callable[[Any], Any] | str, *names: 
         "of an estimate: squares and products are then added.",
     )
     return _delta(result, function, label, {"method": result.method, **options})
-
-
-def _checked(tasks: Tasks, check: bool = True, on_alarm: OnAlarm = "warn", **options: Any) -> dict[str, Any]:
-    """Options of an estimate without checks: what the user gave is checked here; the tail of a square is not news."""
-    if check:
-        Diagnosis.of(tasks).announce(tasks, on_alarm)
-    return {"check": False, **options}
 
 
 def with_products(tasks: Tasks, needed: dict[str, tuple[str, str]]) -> Tasks:

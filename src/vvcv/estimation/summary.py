@@ -19,7 +19,7 @@ from jaxtyping import Float
 from ..checks.mixing import effective_draws, r_hat
 from ..data import Task, Tasks, as_tasks, probability_between, require
 from ..data.chains import effective_sizes
-from .diagnosis import Diagnosis, OnAlarm
+from .diagnosis import Diagnosis, OnAlarm, made_of
 from .result import Estimate
 from .run import estimate
 
@@ -74,10 +74,9 @@ def summary(
         for task, name, c in zip(tasks, tasks.names, centres, strict=True)
     ]
     named = [task.carrying(task.values, name) for task, name in zip(tasks, tasks.names, strict=True)]
-    # What is checked is what the user gave: the tail of a square is not news.
-    diagnosis = Diagnosis.of(tasks) if options.pop("check", True) else Diagnosis()
-    diagnosis.announce(tasks, on_alarm)
-    result = estimate(Tasks([*named, *squares]), method, check=False, **options)
+    with made_of(tasks):
+        result = estimate(Tasks([*named, *squares]), method, on_alarm=on_alarm, **options)
+    diagnosis = Diagnosis(tuple(result.check or ()), result.mixing)
     columns = {**_moments(result, np.array(centres)), **_draws(tasks, kind, prob)}
     order = ("mean", "std_error", "sd", "sd_error", *_ends(kind, prob), "gain", "ess_worth", "ess_bulk", "ess_tail")
     remarks = [f"method {result.method}, {result.seconds:.1f} s", *diagnosis.alarms(tasks)]
