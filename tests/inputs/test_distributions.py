@@ -42,6 +42,11 @@ CASES = {
     ),
     "scipy gumbel": (inputs.from_scipy(stats.gumbel_r(1, 2)), lambda x: jstats.gumbel_r.logpdf(x, 1.0, 2.0)),
 }
+if hasattr(stats, "Normal"):  # from SciPy 1.15 on
+    CASES["scipy normal object"] = (
+        inputs.from_scipy(stats.Normal(mu=1, sigma=2)),
+        lambda x: jstats.norm.logpdf(x, 1, 2),
+    )
 EVERY = pytest.mark.parametrize("name", CASES)
 
 
@@ -141,6 +146,22 @@ def test_draws_next_to_a_bound_stay_inside():
 def test_bad_parameters_are_refused_in_words(make, words):
     with pytest.raises(ValueError, match=words):
         make()
+
+
+@pytest.mark.skipif(not hasattr(stats, "Mixture"), reason="older SciPy")
+def test_distribution_objects_of_scipy_are_inputs_unless_they_are_many_or_none():
+    mixture = stats.Mixture([stats.Normal(), stats.Normal(mu=3.0)], weights=[0.3, 0.7])
+    given = inputs.independent(a=mixture, b=stats.Normal(mu=1.0) * 2)
+    x = np.column_stack(list(given.sample(4000, seed=0).values()))
+    # Two means at five standard errors: false alarms below 1 in 10^6.
+    assert np.abs(x.mean(axis=0) - [2.1, 2.0]).max() < 5 * x.std(axis=0).max() / np.sqrt(4000)
+    assert repr(inputs.from_scipy(stats.Normal(mu=1.0))) == "Normal(mu=1.0, sigma=1.0)"
+    for wrong, words in ((stats.Normal, "continuous"), (stats.Normal(mu=[0.0, 1.0]), "must be one number")):
+        with pytest.raises(ValueError, match=words):
+            inputs.from_scipy(wrong)
+    if hasattr(stats, "Binomial"):
+        with pytest.raises(ValueError, match="continuous"):
+            inputs.from_scipy(stats.Binomial(n=3, p=0.5))
 
 
 TOO_FINE = {

@@ -10,7 +10,7 @@ from scipy import stats
 from ..data import require
 from ..data.validation import NUMERIC_KINDS
 from .distribution import Distribution
-from .laws import Triangular, Truncated
+from .laws import Renamed, Triangular, Truncated
 
 
 def normal(mean: float, sd: float) -> Distribution:
@@ -127,14 +127,16 @@ def truncated(of: Any, low: float = -np.inf, high: float = np.inf) -> Distributi
 
 
 def from_scipy(law: Any) -> Distribution:
-    """Any continuous distribution of `scipy.stats`, frozen: `from_scipy(stats.weibull_min(2, scale=3))`.
+    """Any continuous distribution of `scipy.stats`, frozen, or of its newer kind, as `stats.Normal(mu=1.0)` is.
 
     >>> from_scipy(stats.weibull_min(2, scale=3))
     scipy.weibull_min(2, scale=3)
     """
+    if _has(law, "logpdf", "logccdf", "iccdf") and np.isfinite(law.logpdf(law.icdf(0.5))).all():
+        law = Renamed(law)  # a discrete one has no density at its median
     wanted = ("logpdf", "logcdf", "logsf", "ppf", "isf", "support")
     require(
-        all(callable(getattr(law, name, None)) for name in wanted) and not isinstance(law, stats.rv_continuous),
+        _has(law, *wanted) and not isinstance(law, stats.rv_continuous),
         "An input must be a distribution of vvcv.inputs or a frozen continuous one of scipy.stats, such as "
         f"stats.gumbel_r(0, 1), but a {type(law).__name__} was given.",
     )
@@ -154,6 +156,10 @@ def _distribution(name: str, law: Any, formula: Any, **parameters: float) -> Dis
         finite = bool(np.isfinite(number(parameter, value)))
         require(finite, f"{parameter} of {name} must be a finite number, but is {value!r}.")
     return Distribution(f"{name}({', '.join(f'{key}={float(v)!r}' for key, v in parameters.items())})", law, formula)
+
+
+def _has(law: Any, *methods: str) -> bool:
+    return not isinstance(law, type) and all(callable(getattr(law, name, None)) for name in methods)
 
 
 def _describe(law: Any) -> str:

@@ -135,7 +135,7 @@ class GaussianInputs(Inputs):
 
 
 def independent(**marginals: Any) -> GaussianInputs:
-    """Independent inputs by name, each a distribution of this module or a frozen one of `scipy.stats`.
+    """Independent inputs by name, each a distribution of this module or one of `scipy.stats`.
 
     >>> from vvcv import inputs
     >>> given = inputs.independent(width=inputs.normal(2, 0.1), load=inputs.uniform(5, 9))

@@ -1,4 +1,4 @@
-"""Two laws that SciPy has not, or not accurately in its tails, with the methods of a frozen SciPy distribution.
+"""Laws that SciPy has not, has not accurately in its tails, or has by other names: as frozen SciPy distributions.
 
     triangular   F(x) = (x - l)^2 / (w (m - l)) for x <= m,   1 - (h - x)^2 / (w (h - m)) above,   w = h - l
     truncated    F(x) = P(l < X < x) / P(l < X < h)
@@ -26,6 +26,40 @@ class Law(Protocol):
     def ppf(self, p: Any) -> Any: ...
     def isf(self, q: Any) -> Any: ...
     def support(self) -> tuple[Any, Any]: ...
+
+
+@dataclass(frozen=True, repr=False)
+class Renamed:
+    """A distribution object of SciPy's newer kind, such as `stats.Normal(mu=1.0)`, by the older names.
+
+    >>> from scipy import stats
+    >>> law = Renamed(stats.Normal(mu=1.0))
+    >>> law, round(float(law.isf(0.975)), 3)
+    (Normal(mu=1.0, sigma=1.0), -0.96)
+    """
+
+    law: Any
+
+    def logpdf(self, x: Any) -> Any:
+        return self.law.logpdf(x)
+
+    def logcdf(self, x: Any) -> Any:
+        return self.law.logcdf(x)
+
+    def logsf(self, x: Any) -> Any:
+        return self.law.logccdf(x)
+
+    def ppf(self, p: Any) -> Any:
+        return self.law.icdf(p)
+
+    def isf(self, q: Any) -> Any:
+        return self.law.iccdf(q)
+
+    def support(self) -> tuple[Any, Any]:
+        return self.law.support()
+
+    def __repr__(self) -> str:
+        return str(self.law)
 
 
 @dataclass(frozen=True)
