@@ -9,7 +9,7 @@
 12,000 rows each, read as larger samples are, with as many inducing points as 10^6 rows have (400).
 
 Bars: coverage 85 % or more, RMSE at most 1.05 times the plain average's.
-Tuned on seeds from 24800 to 24999, reported from 88440.
+Tuned on seeds from 24800 to 24999, reported from 88400.
 """
 
 from __future__ import annotations
@@ -56,4 +56,4 @@ def replicate(case: str, seed: int, methods: list[str]) -> Lines:
 
 
 if __name__ == "__main__":
-    run(__doc__, replicate, CASES, COLUMNS, first_seed=88440)
+    run(__doc__, replicate, CASES, COLUMNS, first_seed=88400)
