@@ -134,9 +134,9 @@ class KernelFits:
         """Whether hardly anything of the only task's values is left on few axes: then nothing else is looked for."""
         return len(self.eligible) == 1 and _left_of(self._on_few_axes.get(task, [])) <= HARDLY_ANYTHING
 
-    def followed(self, at_most: float = HARDLY_ANYTHING) -> list[int]:
+    def followed(self) -> list[int]:
         """Tasks that are followed so well alone that nothing else is looked for."""
-        return [task for task in self.eligible if _left_of(self.scalar.get(task, [])) <= at_most]
+        return [task for task in self.eligible if _left_of(self.scalar.get(task, [])) <= HARDLY_ANYTHING]
 
     def _alone(self, tasks: Sequence[int], fits: Callable[..., list[KernelFit]] = independent) -> Fits:
         """Kernels of each of some tasks by itself; the others start from what was found for that of most points."""

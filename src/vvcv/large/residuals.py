@@ -5,6 +5,7 @@
 with w_i the rows of the run of copies that row i lies in, all left out together, which moves the mean by w_i move_i.
 Whatever the columns cannot express, what inducing points leave open included, stays in the residuals and so in the
 error bar: sqrt(sum over runs of (w_i move_i)^2), times the root of the moves' inefficiency along chains.
+By inducing points the sum of all moves counts, too: a mean that the rows have moved one way may still have to go.
 """
 
 from __future__ import annotations
