@@ -6,8 +6,12 @@ from collections.abc import Callable
 from weakref import WeakKeyDictionary
 
 import numpy as np
+from jaxtyping import Float
 
-from ..data import Coordinates, Prepared
+from ..data import Coordinates, Prepared, rounded
+from ..data.directions import some_rows
+from ..data.facing import facing
+from ..data.prepare import MOST_INTEGRANDS
 from ..kernels import Side
 from ..linear_system.design import Design
 from ..runtime.memory import MOST_TUNING_ROWS
@@ -59,11 +63,20 @@ def ridge_of(
     """Points and scores in the coordinates of the parts: those that know most of the cloud, and each axis's own."""
     whole = prepared.coordinates(members, prepared.systems(members)[-1])
     own = prepared.coordinates(members, "scaled")
+    turn = _facing(prepared, members, own)
     return build(
         whole.points(points),
         whole.scores(scores),
         whole.axes(points),
         whole.axis_scores(scores),
-        own.points(points),
-        own.scores(scores),
+        own.points(points) * turn,
+        own.scores(scores) * turn,
     )
+
+
+def _facing(prepared: Prepared, members: tuple[int, ...], own: Coordinates) -> Float[np.ndarray, " d"]:
+    """Which way each axis faces, as some of the rows tell."""
+    rows = prepared.distinct[members[0]]
+    some = some_rows(len(rows.values))
+    values = np.column_stack([rounded(prepared.standard_values(t))[some] for t in members[:MOST_INTEGRANDS]])
+    return facing(rounded(own.points(rows.points[some])), rounded(own.scores(rows.scores[some])), values)

@@ -1,9 +1,8 @@
 """From tasks to the rows a fit works on: duplicates merged, values standardised, rows and tasks in their own order.
 
-Nothing downstream may depend on units, on signs (but for one curve along all axes, `stein.ridge`), or on the order of
-rows, tasks and axes. All are therefore sorted, and the choice of hyperparameters, an optimisation that magnifies the
-last digit, sees standard coordinates without theirs, far below any noise it can resolve; the final solution uses the
-data as they are.
+Nothing downstream may depend on units, on signs, or on the order of rows, tasks and axes. All are therefore sorted, and
+the choice of hyperparameters, an optimisation that magnifies the last digit, sees standard coordinates without theirs,
+far below any noise it can resolve; the final solution uses the data as they are.
 """
 
 from __future__ import annotations

@@ -17,8 +17,8 @@ Where parameters are independent, whatever their distributions, curves along eac
 with e_k(x) = exp(-x^2 / 2 l^2) (x / l)^k / sqrt(k!), by which exp(-(x - y)^2 / 2 l^2) = sum_k e_k(x) e_k(y), a Gaussian
 kernel on every axis alone. One curve is the same along all of them, as that of a total is, or of the likelihood of
 exchangeable parameters: what d curves do not know of their means adds up to d times as much as one does not, where
-chance would make it sqrt(d) times. Beside its e_k stands x, so that totals of squares are exact. It alone hangs on the
-signs of axes: exp(x_1) + exp(-x_2) is no total of one curve.
+chance would make it sqrt(d) times. Beside its e_k stands x, so that totals of squares are exact. Axes that are alike
+are to face the same way (`data.facing`): exp(x_1) + exp(-x_2) is no total of one curve.
 """
 
 from __future__ import annotations
@@ -134,7 +134,9 @@ def along_axes(a: Float[np.ndarray, "n d"], scores: Float[np.ndarray, "n d"], k:
     """
     if k == 1:
         return 1.0 + a * scores
-    h, slope = (a**2 - 1, 2 * a) if k == 2 else (a**3 - 3 * a, 3 * a**2 - 3)
+    squares = a * a
+    # No a**3: a power of -a need not be minus that of a to the last bit.
+    h, slope = (squares - 1, 2 * a) if k == 2 else (a * (squares - 3), 3 * squares - 3)
     return slope + h * scores
 
 
