@@ -91,30 +91,37 @@ def solve(model: Any, design: Design, device: jax.Device) -> DeviceSystem:
 
 
 @float64
-def criterion_and_gradient(model: Any, design: Design, criterion: str, device: jax.Device) -> tuple[float, Any]:
-    """Minus the restricted or leave-one-out likelihood and its derivative; nothing else comes back to the host."""
+def criterion_and_gradient(
+    model: Any, design: Design, criterion: str, device: jax.Device, scaled: bool = False
+) -> tuple[float, Any, float]:
+    """Minus the restricted or leave-one-out likelihood and its derivative; nothing else of size comes back to the host.
+
+    With `scaled` they are those of the model times its likeliest factor, which comes third.
+    """
     placed = place(design, device)
     rows = len(placed.values)
     evaluated = _evaluated_at_once if rows <= blocked.BLOCK else _evaluated
-    value, gradient = jax.device_get(evaluated(model, placed, _width(model, placed.covariates), criterion))
-    if not np.isfinite(value):
-        raise LinAlgError("The covariance matrix is not positive definite.")
-    return float(value), gradient
+    found = evaluated(model, placed, _width(model, placed.covariates), criterion, scaled)
+    value, gradient, factor = jax.device_get(found)
+    if not (np.isfinite(value) and 0 < factor < np.inf):
+        raise LinAlgError("The covariance matrix is not positive definite, or the columns leave nothing of the values.")
+    return float(value), gradient, float(factor)
 
 
-def _evaluated(model: Any, placed: PlacedDesign, width: int, criterion: str) -> tuple[Array, Any]:
+def _evaluated(model: Any, placed: PlacedDesign, width: int, criterion: str, scaled: bool) -> tuple[Array, Any, Array]:
     """The criterion and its derivative by a few programs, each of which gives up the memory of what it was given."""
     covariates, columns, values = placed
     matrix, diagonal, noise = covariance(model, covariates, width)
     factor, corners = blocked.factorise(matrix, _block(len(matrix)))
-    value, reducer, weights = _restricted_likelihood(factor, corners, columns, values)
+    freedom = jnp.sum(covariates.rows.present) - columns.shape[1]
+    value, reducer, weights, best = _restricted_likelihood(factor, corners, columns, values, freedom, scaled)
     inverse = blocked.product_of_inverse(blocked.triangle_inverse(factor, corners), corners.shape[1])
     if criterion == "reml":
-        cotangent, update, scale = inverse, _side_by_side(reducer, weights), 0.5 * weights.shape[1]
+        cotangent, update, scale = inverse, _side_by_side(reducer, weights / jnp.sqrt(best)), 0.5 * weights.shape[1]
     else:
         value, cotangent = _leave_one_out(inverse, reducer, weights)
         update, scale = jnp.zeros((len(inverse), 0)), 1.0
-    return value, _pulled(model, covariates, width, cotangent, update, scale, diagonal, noise)
+    return value, _pulled(model, covariates, width, cotangent, update, scale, diagonal, noise), best
 
 
 def _solution(factor: Array, corners: Array, right: Array) -> tuple[Array, Array]:
@@ -123,9 +130,11 @@ def _solution(factor: Array, corners: Array, right: Array) -> tuple[Array, Array
     return solved, 2 * jnp.sum(jnp.log(jnp.diagonal(factor)))
 
 
-@compiled
-def _restricted_likelihood(factor: Array, corners: Array, columns: Array, values: Array) -> tuple[Array, Array, Array]:
-    """The criterion, W^-1 A N^-T with N N' = A' W^-1 A, and P y."""
+@partial(compiled, static_argnums=5)
+def _restricted_likelihood(
+    factor: Array, corners: Array, columns: Array, values: Array, freedom: Array, scaled: bool
+) -> tuple[Array, Array, Array, Array]:
+    """The criterion, W^-1 A N^-T with N N' = A' W^-1 A, P y, and what W is multiplied by."""
     (_, q), (_, m) = columns.shape, values.shape
     solved, log_determinant = _solution(factor, corners, jnp.concatenate([columns, values], axis=1))
     whitened, target = solved[:, :q], solved[:, q:]
@@ -133,7 +142,9 @@ def _restricted_likelihood(factor: Array, corners: Array, columns: Array, values
     weights = target - whitened @ jax.scipy.linalg.cho_solve((normal, True), columns.T @ target)
     reducer = jax.scipy.linalg.solve_triangular(normal, whitened.T, lower=True).T
     both = log_determinant + 2 * jnp.sum(jnp.log(jnp.diagonal(normal)))
-    return 0.5 * (jnp.sum(values * weights) + m * both), reducer, weights
+    quadratic = jnp.sum(values * weights)
+    best = quadratic / (m * jnp.maximum(freedom, 1)) if scaled else jnp.ones(())
+    return 0.5 * (quadratic / best + m * (both + freedom * jnp.log(best))), reducer, weights, best
 
 
 @partial(compiled, donate_argnums=0)
@@ -203,4 +214,4 @@ def _width(model: Any, placed: Placed) -> int:
 _solved = compiled(_solution)
 
 #: The same in one program: where matrices are small, to start each of many takes longer than what it does.
-_evaluated_at_once = compiled(_evaluated, static_argnums=(2, 3))
+_evaluated_at_once = compiled(_evaluated, static_argnums=(2, 3, 4))

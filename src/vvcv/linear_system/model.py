@@ -99,8 +99,9 @@ class Evaluation:
         design, task = self._design, self._design.side.task
         if self._device is not None:
             model = jax.tree.unflatten(self._structure, leaves)
-            value, gradient = home.criterion_and_gradient(model, design, self._criterion, self._device)
-            return value, lambda: jax.tree.leaves(gradient), 1.0
+            found = home.criterion_and_gradient(model, design, self._criterion, self._device, self._scaled)
+            value, gradient, self._scale = found
+            return value, lambda: jax.tree.leaves(gradient), self._scale
         *kernel, log_noise, log_parts = leaves
         covariance, self._variances = self._gram.at(kernel), np.exp(log_parts)
         if self._parts is not None:
