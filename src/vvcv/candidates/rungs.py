@@ -216,7 +216,7 @@ class KernelFits:
 
     @cached_property
     def _joint_from_own(self) -> Fits:
-        """Kernels of all tasks with columns of each degree, from each task's own."""
+        """Kernels of all tasks with columns of each degree: of the lowest from each task's own, the next from those."""
         members = tuple(task for task, fits in self.scalar.items() if fits)
         own = {
             degree: {t: [fit for fit in fits if fit.degree == degree] for t, fits in self._scalar_semi_exact.items()}
@@ -228,12 +228,13 @@ class KernelFits:
             if all(each.values())
         }
         most = min(merits.values(), default=np.inf) + HOPELESS * len(members)
-        attempts = {
-            degree: partial(from_own, self.prepared, each, self.options)
-            for degree, each in own.items()
-            if merits.get(degree, most) <= most
-        }
-        return of_each(attempts, bool(members) and worth_a_thread(self.rows("vv", members[0])), self.options.named)
+        found: Fits = {}
+        for degree, each in own.items():
+            if merits.get(degree, most) <= most:
+                near = [fit for fits in found.values() for fit in fits]
+                attempt = partial(semi_exact, near, [degree]) if near else partial(from_own, self.prepared, each)
+                found |= of_each({degree: partial(attempt, options=self.options)}, False, self.options.named)
+        return found
 
     def _joint_with_columns(self, degree: int) -> list[KernelFit]:
         """From each task's own, and in other families from the joint ones: these are farther away."""

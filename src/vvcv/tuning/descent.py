@@ -6,9 +6,9 @@ Directions come from the last steps s and changes of the gradient y in compact f
 
 R the upper triangle and D the diagonal of S Y'. Points lie on a grid: what the last digits change in a slope leads to
 the same point again, instead of growing from step to step. Entries at a bound that the gradient pushes outwards stay
-there. Steps that fail are cut, as often as it takes at first, and soon given up where the last digits decide: on the
-likelihoods of covariance matrices this takes a quarter fewer evaluations than SciPy's L-BFGS-B, more often to lower
-values than to higher ones (453 searches).
+there. Steps that fail are cut, as often as it takes at first; later the search ends with them, since the last digits
+decide where a direction that has learnt leads nowhere. On the likelihoods of covariance matrices this takes a quarter
+fewer evaluations than SciPy's L-BFGS-B, more often to lower values than to higher ones (453 searches).
 """
 
 from __future__ import annotations
@@ -49,8 +49,9 @@ ENOUGH = 1e-4
 #: a parabola through values far apart knows no more.
 LEAST_CUT, MOST_CUT = 0.5, 0.1
 
-#: How often a step is cut before its direction is given up for the gradient, and that one for good: a first step
-#: may be many thousand times too long.
+#: How often a step is cut before its direction is given up, and before the gradient is: a first step may be many
+#: thousand times too long. (Along the gradient once more after that, twenty tasks of 20 points took a third more
+#: evaluations, to errors no smaller.)
 CUTS, FIRST_CUTS = 6, 12
 
 #: Longest change of an entry in one step; entries are logarithms, and far from a model nothing is known of it. (At 2
@@ -134,7 +135,8 @@ def minimise(
         first, enough = learnt.empty, gain * max(abs(here.value), 1.0)
         if not -gradient @ direction > enough:
             break
-        there, used = _along(function, here, gradient, direction, box, min(left, FIRST_CUTS if first else CUTS))
+        most = min(left, FIRST_CUTS if first else CUTS)
+        there, used = _along(function, here, gradient, direction, box, most, enough)
         left -= used
         if there is not None:
             last = left == 0 or (here.value - there.value <= enough and begun and not first)
@@ -145,9 +147,9 @@ def minimise(
             here, begun = there, True
             if last:
                 break
-        elif first:
+        elif first or begun:
             break
-        else:
+        else:  # what was learnt elsewhere
             learnt.forget()
     return here.x
 
@@ -186,10 +188,12 @@ def _along(
     direction: Vector,
     box: Box,
     most: int,
+    enough: float,
 ) -> tuple[_Point | None, int]:
-    """The first point along a direction that gains enough, if there is one, and the evaluations taken.
+    """The first point along a direction that is lower, if there is one, and the evaluations taken.
 
-    A step that is too short for the grid is as long as it takes to leave its place there.
+    A step that is too short for the grid is as long as it takes to leave its place there; one whose slope promises less
+    than is enough is not tried.
     """
     slope, longest = float(gradient @ direction), float(np.abs(direction).max())
     step = min(max(1.0, 1 / float(np.max(np.abs(direction) / box.grid))), LONGEST_STEP / longest)
@@ -203,6 +207,8 @@ def _along(
         # To where the parabola through both values, with the slope at the first, is smallest.
         bent = there.value - here.value - step * slope
         step *= min(max(-0.5 * step * slope / bent, MOST_CUT), LEAST_CUT)
+        if -step * slope <= enough:
+            return None, used
     return None, most
 
 
