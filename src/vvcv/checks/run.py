@@ -95,16 +95,21 @@ def _failure(samples: list[Sample], test: Identities, bound: float, task: str | 
 
 
 def _evidence(test: Identities) -> str:
+    """The identity that fails by most or, where a few of one coordinate do so only together, these as well."""
     d = test.z.shape[1]
     plain = np.abs(test.z) * np.where(np.arange(2 * d + 1) <= d, 1.0, 0.5)[:, None]  # moments are easier to read
     row, j = np.unravel_index(np.argmax(plain), plain.shape)
     if row == 0:
-        what, expected = f"E[s_{j}]", 0.0
+        what = f"E[s_{j}] = {test.deviation[row, j]:.2g} instead of 0"
     elif row <= d:
-        what, expected = f"E[x_{row - 1} s_{j}]", -float(row - 1 == j)
+        expected = -float(row - 1 == j)
+        what = f"E[x_{row - 1} s_{j}] = {test.deviation[row, j] + expected:.2g} instead of {expected:g}"
     else:
-        return f"E[exp(-x_{row - d - 1}^2/2) s_{j}] is off by {test.deviation[row, j]:.2g}, z = {test.z[row, j]:.1f}"
-    return f"{what} = {test.deviation[row, j] + expected:.2g} instead of {expected:g}, z = {test.z[row, j]:.1f}"
+        what = f"E[exp(-x_{row - d - 1}^2/2) s_{j}] is off by {test.deviation[row, j]:.2g}"
+    found, most = f"{what}, z = {test.z[row, j]:.1f}", int(np.argmax(test.joint))
+    if test.joint[most] <= np.abs(test.z).max():
+        return found
+    return f"{found}; s_{most} in both tails of x_{most}, together z = {test.joint[most]:.1f}"
 
 
 def _passed(tests: list[Identities]) -> Finding:
