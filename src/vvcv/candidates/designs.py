@@ -48,8 +48,9 @@ def _design(
     stacked = np.column_stack(values) if pooled else np.concatenate(values)
     ridge = ridge_of(prepared, members, rows[0].points, rows[0].scores, Ridge.of) if len(rows) == 1 else None
     multiplicity, block = np.concatenate([r.multiplicity for r in rows]), prepared.blocks(members)
-    point = prepared.points_in_common(members)
-    return Design.build(side, stacked, multiplicity, len(rows), degree, ridge, block, point)
+    point, growth = prepared.points_in_common(members), prepared.growth
+    weight = None if growth is None else np.concatenate([growth.weight(r.points) for r in rows])
+    return Design.build(side, stacked, multiplicity, len(rows), degree, ridge, block, point, weight)
 
 
 def tuning_design(prepared: Prepared, members, coordinates: Coordinates, degree: int, pooled: bool) -> Design:

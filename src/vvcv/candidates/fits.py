@@ -245,6 +245,8 @@ def evaluate_variate(
     result = cross @ weights
     if fit.degree:
         result = result + _polynomial_part(fit, z, s, member)
+    if fit.prepared.growth is not None:
+        result = fit.prepared.growth.weight(points) * result
     return fit.prepared.scale[fit.members[member]] * result
 
 

@@ -17,6 +17,7 @@ from .chains import blocks, effective_size
 from .directions import OFF_THE_AXES, Directions, few_directions, gradient_moment, off_diagonal
 from .duplicates import Distinct, merge_duplicates, point_numbers
 from .few_axes import FEW, FOLLOWED, explained, few_axes, unexplained
+from .growth import Growth
 from .rounding import rounded
 from .standardize import LEADING, AnySystem, Coordinates, Order, can_whiten, covariance_from_scores
 from .task import Tasks
@@ -39,13 +40,14 @@ FLAT = 0.25
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """Distinct rows of each task with the shift and scale of its values, and the order in which fits see the axes."""
+    """Distinct rows of each task with the shift and scale of its values, the order of the axes, and how values grow."""
 
     tasks: Tasks
     distinct: tuple[Distinct, ...]
     shift: Float[np.ndarray, " T"]
     scale: Float[np.ndarray, " T"]
     axes: Order = None
+    growth: Growth | None = None
 
     @classmethod
     def of(cls, tasks: Tasks) -> Prepared:
@@ -162,10 +164,6 @@ class Prepared:
         turned = min(off_diagonal(moment), off_diagonal(along.T @ moment @ along)) > OFF_THE_AXES
         return Directions.of(moment).weights if turned and few_directions(moment) else None
 
-    def _led(self, members: tuple[int, ...]) -> Coordinates:
-        whole = self.coordinates(members, self.systems(members)[-1])
-        return replace(whole, system=LEADING, turn=Directions.of(self._moment(members)).turn)
-
     def on_few_axes(self, task: int) -> Coordinates | None:
         """The coordinates that a task's values hang on, if they are few axes along which the target is a product; once.
 
@@ -229,7 +227,8 @@ class Prepared:
 
     def _fit(self, members: tuple[int, ...], system: AnySystem) -> Coordinates:
         if system == LEADING:
-            return self._led(members)
+            whole = self.coordinates(members, self.systems(members)[-1])
+            return replace(whole, system=LEADING, turn=Directions.of(self._moment(members)).turn)
         if system == "few scaled" or system == "few precision":
             raise KeyError(f"The system {system!r} is one task's own: on_few_axes has it.")
         sources = self._sources(members)

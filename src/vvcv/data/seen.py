@@ -1,4 +1,6 @@
-"""The same data as kernels may see them: with a tail drawn in, or along the few axes that tasks' values hang on."""
+"""The same data as kernels may see them: with a tail drawn in, along the few axes that tasks' values hang on, or under
+a density times a weight that grows as values do.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +11,10 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 
+from .directions import some_rows
 from .duplicates import Distinct
 from .few_axes import FEW, WORTH_A_LOOK, unexplained
+from .growth import Growth, growth_rate
 from .prepare import Prepared
 from .rounding import rounded
 from .standardize import Coordinates
@@ -39,6 +43,29 @@ def seen_as(prepared: Prepared, seen: Seen) -> Prepared:
     ]
     tasks = [_carried(task, name, r) for task, name, r in zip(prepared.tasks, prepared.tasks.names, rows, strict=True)]
     return replace(prepared, tasks=Tasks(tasks), distinct=tuple(rows))
+
+
+def growing(prepared: Prepared, task: int) -> Prepared | None:
+    """One task under its density times the weight of how its values grow; None where they do not.
+
+    >>> x = np.random.default_rng(0).normal(size=(80, 2))
+    >>> prepared = Prepared.of(Tasks.shared(x, -x, np.column_stack([np.exp(x[:, 0]), np.sin(x[:, 0])])))
+    >>> growing(prepared, 0).growth.rate.round(1), growing(prepared, 1)
+    (array([1., 0.]), None)
+    """
+    rows = prepared.distinct[task]
+    if prepared.constant(task) or prepared.has_flat_piece(task):  # where an event or a payoff is flat nothing grows
+        return None
+    coordinates = prepared.coordinates((0 if prepared.tasks.share_points else task,), "scaled")
+    some = some_rows(len(rows.values))
+    points, values = coordinates.points(rows.points[some]), prepared.standard_values(task)[some]
+    rate = growth_rate(rounded(points), rounded(values))
+    if rate is None:
+        return None
+    growth = Growth(coordinates.gradient(rate), coordinates.origin)
+    points, scores = growth.drawn(rows.points, rows.scores)
+    there = [r._replace(points=points, scores=scores) if r is rows else r for r in prepared.distinct]
+    return replace(prepared, distinct=tuple(there), growth=growth)
 
 
 class Thinned(NamedTuple):

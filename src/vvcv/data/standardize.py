@@ -127,6 +127,15 @@ class Coordinates:
         """grad_z log pi = Q' L' grad_x log pi."""
         return self._turned(self._in_order(scores) @ self.factor)
 
+    def gradient(self, slope: Float[np.ndarray, " d"]) -> Float[np.ndarray, " d"]:
+        """What a slope in all of z is in the user's coordinates and order: L^-T slope.
+
+        >>> Coordinates.fit(np.array([[0.0, 0.0], [4.0, 8.0]]), "scaled").gradient(np.ones(2))
+        array([0.5 , 0.25])
+        """
+        given = solve_triangular(self.factor, slope, lower=True, trans=1)
+        return given if self.order is None else given[np.argsort(self.order)]
+
     @cached_property
     def covariance(self) -> Float[np.ndarray, "d d"]:
         """Sigma = L L'."""

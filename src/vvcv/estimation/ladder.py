@@ -151,8 +151,8 @@ class Ladder:
         if method in ("mc", "zv") or time_left() == np.inf:
             return 0.0
         together = self.fits.pooled or method.startswith("vv")
-        tasks = self.fits.eligible[:1] if together else self.fits.eligible
-        return len(self.views) * sum(seconds_to_solve(self.fits.rows(method, task)) for task in tasks)
+        each = [(view.fits, view.fits.eligible[:1] if together else view.fits.eligible) for view in self.views]
+        return sum(seconds_to_solve(fits.rows(method, task)) for fits, tasks in each for task in tasks)
 
     def _of_flat_piece(self, task: int) -> Answer:
         others, count = self.prepared.others(task), len(self.prepared.distinct[task].values)

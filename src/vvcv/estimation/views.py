@@ -1,8 +1,10 @@
-"""The coordinates in which kernels see the data: as they are, with a heavy tail drawn in, straightened, along few axes.
+"""The coordinates in which kernels see the data: as they are, with a heavy tail drawn in, straightened, along few axes,
+or times a weight that grows as a task's values do.
 
 What follows a tail far out may follow it better where it is drawn in, or not; what is fitted both ways is weighed. So
-is what is straightened (funnels, bananas, centred groups), and what is seen along few axes by several tasks on points
-of their own. (Those of tasks on the same points, and of one alone, are few for each: `KernelFits` sees to them.)
+is what is straightened (funnels, bananas, centred groups), what grows, and what is seen along few axes by several tasks
+on points of their own. (Those of tasks on the same points, and of one alone, are few for each: `KernelFits` sees to
+them.)
 """
 
 from __future__ import annotations
@@ -19,23 +21,24 @@ from jaxtyping import Float
 from ..candidates.fits import KernelFit
 from ..candidates.kernel import Options
 from ..candidates.one_function import OneFunctionFit
-from ..candidates.rungs import KernelFits
+from ..candidates.rungs import MOST_OWN_VALUES, KernelFits
 from ..checks.visited import in_doubt
 from ..data import Prepared
 from ..data.bends import bends_of
 from ..data.duplicates import Distinct
 from ..data.known import Known
 from ..data.part import Part
-from ..data.seen import OnFewAxes, Seen, Thinned, seen_as
+from ..data.seen import OnFewAxes, Seen, Thinned, growing, seen_as
 from ..data.tails import LIGHT, tail_of
 from ..runtime.clock import time_for
-from ..runtime.threads import side_by_side
+from ..runtime.threads import SMALL_SYSTEM, side_by_side
 from .describe import describe
 from .weights import Answer, Variate
 
-#: What is said of fits in coordinates in which a tail is drawn in or bends are taken out, or which see few axes.
+#: What is said of fits in coordinates in which a tail is drawn in or bends are taken out, or which see few axes, and of
+#: those with a weight.
 DRAWN_IN, STRAIGHTENED, ON_FEW_AXES = ", tails drawn in", ", straightened", ", few of all axes"
-BY_PART = ", by the law of few axes"
+BY_PART, GROWING = ", by the law of few axes", ", times an exponential"
 
 #: What means in straightened coordinates may be off by beyond the last values, in units of how far all of these have
 #: moved them, beside what any mean may be. Where a funnel widens, integrands grow, and what means have moved by they
@@ -127,7 +130,7 @@ def views_of(
 
 def _usual(fits: KernelFits, looks: Sequence[Look]) -> list[View]:
     prepared, options, tasks = fits.prepared, fits.options, fits.eligible
-    views = [] if any(look.instead for look in looks) else [View(fits), *_on_few_axes(fits)]
+    views = [] if any(look.instead for look in looks) else [View(fits), *_on_few_axes(fits), *_growing(fits)]
     for look in looks:
         there = KernelFits(seen_as(prepared, look.seen), options, tasks)
         views.append(View(there, look.seen, look.words, look.still_moving))
@@ -148,6 +151,20 @@ def _on_few_axes(fits: KernelFits) -> list[View]:
         return []
     seen = seen_as(replace(prepared, axes=None), few.seen).with_axes_sorted()
     return [View(KernelFits(seen, options, few.tasks), few.seen, ON_FEW_AXES)]
+
+
+def _growing(fits: KernelFits) -> list[View]:
+    """Tasks whose values grow, one by one, each times a weight that grows half as much, as far as there is time."""
+    prepared, options, left = fits.prepared, fits.options, MOST_OWN_VALUES
+    views: list[View] = []
+    for task in () if options.own_kernel else fits.eligible:
+        rows = len(prepared.distinct[task].values)
+        there = growing(prepared, task) if rows <= min(SMALL_SYSTEM, left) else None
+        if there is None or there.growth is None or not time_for(SECONDS_EACH * (len(views) + 1)):
+            continue
+        left -= rows
+        views.append(View(KernelFits(there, options, (task,)), there.growth.drawn, GROWING))
+    return views
 
 
 def _by_parts(known: Known, fits: KernelFits) -> list[View]:

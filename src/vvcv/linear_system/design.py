@@ -28,7 +28,7 @@ class Design:
     """Rows of all tasks, sorted by task.
 
     Rows of Markov chains come in blocks of neighbours, and rows of several tasks may lie at one point: they predict
-    each other too well, and are left out together.
+    each other too well, and are left out together. Of functions with a weight, rows and columns are divided by it.
     Multiplicities count relative to their mean in each task, so that doubling a whole data set changes nothing.
     """
 
@@ -40,6 +40,7 @@ class Design:
     ridge: Ridge | None = None
     block: Int[np.ndarray, " N"] | None = None
     point: Int[np.ndarray, " N"] | None = None
+    weight: Float[np.ndarray, " N"] | None = None
 
     @classmethod
     def build(
@@ -52,10 +53,16 @@ class Design:
         ridge: Ridge | None = None,
         block: np.ndarray | None = None,
         point: np.ndarray | None = None,
+        weight: np.ndarray | None = None,
     ) -> Design:
-        """A design with task indicators and, for degree > 0, semi-exact polynomial columns for every task."""
+        """A design with task indicators and, for degree > 0, semi-exact polynomial columns for every task.
+
+        With a weight w, values are w times what is fitted: rows of the values and indicators given are divided by it.
+        """
         indicators = (side.task[:, None] == np.arange(tasks)[None, :]).astype(float)
-        design = cls(side, values, multiplicity, indicators, tasks, ridge, block, point)
+        if weight is not None:
+            indicators, values = indicators / weight[:, None], (values.T / weight).T
+        design = cls(side, values, multiplicity, indicators, tasks, ridge, block, point, weight)
         return design.with_polynomials(degree) if degree else design
 
     @property
@@ -142,6 +149,7 @@ class Design:
             ridge=None if self.ridge is None else self.ridge.take(rows),
             block=None if self.block is None else self.block[rows],
             point=None if self.point is None else self.point[rows],
+            weight=None if self.weight is None else self.weight[rows],
         )
 
     def rounded(self) -> Design:

@@ -70,6 +70,8 @@ class Errors:
         shared = residual.ndim == 2
         model = np.diag(system.covariance)[: 1 if shared else design.tasks]
         move = system.influence[0] * residual.T if shared else system.influence[: design.tasks] * residual
+        if design.weight is not None:  # in units of the values again
+            residual, variance = (residual.T * design.weight).T, (variance.T * design.weight**2).T
         hidden, own = float(np.exp(tuned / design.values.size)), own_scale(system, design)
         off, left_out = (np.sqrt(design.task_means(squares)) for squares in (residual**2 / variance, residual**2))
         expected = off * np.sqrt(design.task_means(variance))
@@ -127,7 +129,8 @@ class Judgement(NamedTuple):
     @classmethod
     def of(cls, model: Model, system: System, design: Design, tuned: int) -> Judgement:
         """Of a model's system, of which `tuned` parameters were chosen on its values."""
-        surprise = system.restricted_likelihood() / (design.values.size - design.columns.shape[1])
+        density = 0.0 if design.weight is None else float(np.sum(np.log(design.weight)))
+        surprise = (system.restricted_likelihood() + density) / (design.values.size - design.columns.shape[1])
         axes = axis_shares(model.kernel, design.side.points.shape[1])
         return cls(Errors.of(system, design, tuned), Outermost.of(system, design, axes), surprise)
 
