@@ -3,6 +3,7 @@
 Beside it stands the coverage of the expectations themselves: a function cannot be surer than what it is made of.
 
 python benchmarks/functionals.py [--replications 200] [--methods zv auto] [--problems ...] [--first-seed 60000]
+    [--jobs 2]
 
 Constants were settled on seeds from 20000; those from 60000 are reported.
 """
@@ -11,8 +12,12 @@ from __future__ import annotations
 
 import argparse
 import json
+import multiprocessing
+import os
 import time
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -109,11 +114,12 @@ def _exponentials(x: np.ndarray) -> vvcv.Tasks:
     return vvcv.Tasks.shared(z, -z @ np.linalg.inv(FACTOR @ FACTOR.T), np.exp(z / 2), names=["a", "b"])
 
 
-def replicate(problem: Problem, method: str, seed: int) -> dict[str, dict[str, float]]:
-    """Per function: whether the 95 % interval holds the exact answer, the error, and that of plain averages.
+def replicate(name: str, method: str, seed: int) -> dict[str, dict[str, float]]:
+    """Per function of a problem: whether its 95 % interval holds the exact answer, its error, and that of averages.
 
     For the five expectations together: the share of their intervals that hold the exact answers.
     """
+    problem = PROBLEMS[name]
     tasks = problem.draw(np.random.default_rng([seed, 20]))
     estimate = vvcv.estimate(with_products(tasks, PRODUCTS), method, check=False)
     low, high = estimate.interval()
@@ -130,9 +136,9 @@ def replicate(problem: Problem, method: str, seed: int) -> dict[str, dict[str, f
     return found
 
 
-def study(problem: Problem, method: str, replications: int, first_seed: int = 20_000) -> dict[str, dict[str, float]]:
-    """Coverage, root mean squared errors and z over replications."""
-    runs = [replicate(problem, method, first_seed + i) for i in range(replications)]
+def study(name: str, method: str, seeds: range, each: Callable = map) -> dict[str, dict[str, float]]:
+    """Coverage, root mean squared errors and z over replications, made by `each` one after the other or at once."""
+    runs = list(each(partial(replicate, name, method), seeds))
     own = float(np.mean([run["expectations"]["covered"] for run in runs]))
     results: dict[str, dict[str, float]] = {"expectations": {"coverage": round(own, 4)}}
     for kind in ASKED:
@@ -158,12 +164,22 @@ def main() -> None:
     parser.add_argument("--problems", nargs="+", default=list(PROBLEMS), choices=list(PROBLEMS))
     parser.add_argument("--first-seed", type=int, default=60_000)
     parser.add_argument("--out", type=Path, default=Path(__file__).with_suffix(".json"))
+    parser.add_argument("--jobs", type=int, default=2)
     arguments = parser.parse_args()
     recorded: dict = json.loads(arguments.out.read_text()) if arguments.out.exists() else {"level": 0.95}
+    seeds = range(arguments.first_seed, arguments.first_seed + arguments.replications)
+    os.environ["OMP_NUM_THREADS"] = "1"  # one process for each core
+    spawn = multiprocessing.get_context("spawn")  # a forked process must not use JAX
+    with ProcessPoolExecutor(arguments.jobs, mp_context=spawn) as pool:
+        record(arguments, recorded, seeds, pool.map)
+
+
+def record(arguments: argparse.Namespace, recorded: dict, seeds: range, each: Callable) -> None:
+    """Run the problems one after the other, print and keep what comes out."""
     for method in arguments.methods:
         for name in arguments.problems:
             started = time.perf_counter()
-            found = study(PROBLEMS[name], method, arguments.replications, arguments.first_seed)
+            found = study(name, method, seeds, each)
             what = {"replications": arguments.replications, "first_seed": arguments.first_seed}
             recorded.setdefault(method, {})[name] = {**what, **found}
             for kind, numbers in found.items():

@@ -2,9 +2,9 @@
 
     g(m) +- sqrt(k sum_t (J_t e_t)^2),   J = dg/dm at the estimates m, e their standard errors
 
-k is what is left where errors cancel (`joint`); of averages this is sqrt(J C J'), C their joint covariance. Where plain
-averages would know a function better, or nearly all cancels, its linear part sum_t J_t f_t is estimated as an integrand
-of its own.
+k is what is left where errors cancel (`joint`); of averages this is sqrt(J C J'), C their joint covariance. On shared
+points the linear part sum_t J_t f_t is an integrand as well, and is estimated as one of its own: it varies less than
+its terms do, and is followed to more digits than errors of theirs, fitted apart, cancel to.
 
 >>> x = np.random.default_rng(0).normal(size=(200, 1))
 >>> functional(Tasks.shared(x, -x, 3 + x, names=["x"]), "variance", "x", method="zv").value.round(6)
@@ -33,11 +33,6 @@ from .joint import of_functions, value_correlation
 from .result import Estimate
 from .run import estimate
 from .weights import ROUNDING
-
-#: Part of its terms' errors below which a function's own is small because they cancel: its linear part then varies
-#: little, and is followed by itself to more digits than the terms are. (The difference of two waves that differ by
-#: .001 exp(x/2) is known to 5e-9 instead of 3e-5.)
-CANCELLED = 0.2
 
 
 class Means:
@@ -109,10 +104,11 @@ def functional(source: Estimate | Tasks, g: Callable[[Any], Any] | str, *names: 
     the name of a common one, followed by the `names` of its tasks: "variance", "sd" and "cv" (coefficient of variation)
     of one, "covariance", "correlation", "ratio" and "difference" of two. Given tasks instead of an estimate, the
     squares and products that these need are added, of values less their plain average so that no digits are lost, and
-    all is estimated in one call, with `options` of `estimate`. Of an estimate that was loaded from a file, or whose
-    rows were read block by block, the covariance alone is known: the error bar of a difference of nearly equal
-    integrands is then wider. Otherwise a function that plain averages would know better, as they may such a difference,
-    or whose terms' errors nearly cancel, is estimated once more, by its linear part as an integrand.
+    all is estimated in one call, with `options` of `estimate`. Where tasks share their points the function's linear
+    part is then an integrand of its own, fitted by the same method with these options, and the surer of the two answers
+    is given: this takes as long as an estimate. Of an estimate that was loaded from a file, or whose rows were read
+    block by block, the covariance alone is known: the error bar of a difference of nearly equal integrands is then
+    wider.
     """
     made: AbstractContextManager = nullcontext()
     if isinstance(g, str):
@@ -210,31 +206,32 @@ def _delta(result: Estimate, g: Callable[[Any], Any], label: str, options: dict[
     error, freedom = _error_and_freedom(result, slopes)
     error = np.where(np.isfinite(value), error, np.nan)  # the root of a negative number has none
     found = Functional(label, value, error, plain_value, plain_error, freedom)
-    cancelled = error < CANCELLED * np.linalg.norm(slopes * result.std_error, axis=-1)
-    known_better = np.flatnonzero((error > plain_error) | cancelled) if result.method != "mc" else np.array([], int)
-    if known_better.size == 0 or result.tasks is None or result.moves is None or not result.tasks.share_points:
+    if result.tasks is None or result.moves is None or not result.tasks.share_points or result.method == "mc":
         return found
-    flat = slopes.reshape(-1, len(result.names))[known_better]
+    flat = slopes.reshape(-1, len(result.names))
+    several = np.flatnonzero(np.count_nonzero(flat, axis=1) > 1)  # of one mean alone the linear part was fitted already
+    if several.size == 0:
+        return found
+    flat = flat[several]
     values = flat @ np.array([task.values for task in result.tasks])
     parts = [result.tasks[0].carrying(row, f"linear part {k}") for k, row in enumerate(values)]
     own = estimate(Tasks(parts), **{**options, "check": False})
-    least = ROUNDING * (np.abs(flat) @ np.abs(result.mean))
-    error = np.hypot(own.std_error, least)
-    moved = found.value.flat[known_better] + own.mean - flat @ result.mean
-    return _where_surer(found, known_better, value=moved, std_error=error, freedom=own.freedom)
+    moved, least = own.mean - flat @ result.mean, ROUNDING * (np.abs(flat) @ np.abs(result.mean))
+    entries = found.value.flat[several] + moved, np.hypot(own.std_error, least), own.freedom
+    surer = own.std_error < error.flat[several]
+    return _with_entries(found, several[surer], *(entry[surer] for entry in entries))
 
 
-def _where_surer(found: Functional, which: Int[np.ndarray, " k"], **parts: Float[np.ndarray, " k"]) -> Functional:
-    """The same, some entries by an estimate of their linear parts, where that is surer.
+def _with_entries(found: Functional, which: Int[np.ndarray, " k"], *entries: Float[np.ndarray, " k"]) -> Functional:
+    """The same with other values, error bars and degrees of freedom for some entries: those of their linear parts.
 
     g(E f) is g(m) + J (E f - m) but for squares of errors, and E[J f] may be known better than each mean is: errors of
     fits that are weighed differently do not cancel as those of the values do.
     """
-    surer = parts["std_error"] < found.std_error.flat[which]
     changed: dict[str, Any] = {}
-    for name, entry in parts.items():
+    for name, entry in zip(("value", "std_error", "freedom"), entries, strict=True):
         changed[name] = np.array(np.broadcast_to(getattr(found, name), found.value.shape), float)
-        changed[name].flat[which[surer]] = entry[surer]
+        changed[name].flat[which] = entry
     return replace(found, **changed)
 
 
