@@ -24,6 +24,9 @@ ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 VECLIB_
 # of samplers and the pages run as users do.)
 QUICK_COMPILER := XLA_FLAGS=--xla_cpu_use_fusion_emitters=false
 
+# PyStan has builds for this processor alone.
+STAN := $(if $(filter x86_64,$(shell uname -m)),-r requirements-stan.lock)
+
 # A virtual environment in one folder, with what pip is told to install.
 COMMA := ,
 define install
@@ -58,8 +61,8 @@ test: lint ## lint, type check, then run the tests and doctests
 test-samplers: $(SAMPLERS)/.installed ## run the tests of the adapters with the real samplers, in an environment of their own
 	$(ONE_THREAD) $(SAMPLERS)/bin/python -m pytest -q -n $(strip $(WORKERS)) --dist loadscope tests/samplers $(PYTEST_ARGS)
 
-$(SAMPLERS)/.installed: pyproject.toml requirements.lock requirements-samplers.lock
-	$(call install,$(SAMPLERS),-r requirements.lock -r requirements-samplers.lock)
+$(SAMPLERS)/.installed: pyproject.toml requirements.lock requirements-samplers.lock requirements-stan.lock
+	$(call install,$(SAMPLERS),-r requirements.lock -r requirements-samplers.lock $(STAN))
 	@$(SAMPLERS)/bin/python -m pip --disable-pip-version-check -qq install --no-build-isolation --no-deps --editable .
 	@touch $@
 
@@ -116,13 +119,20 @@ lock: ## write the lock files anew from the newest versions pyproject.toml allow
 	rm -rf build/lock
 	$(PYTHON) -m venv build/lock
 	build/lock/bin/python -m pip install -qq --upgrade pip
-	build/lock/bin/python -m pip install -qq --upgrade --upgrade-strategy eager '.[dev,plot,files,arviz,experiments,evidence]'
+	build/lock/bin/python -m pip install -qq --upgrade --upgrade-strategy eager \
+		'.[dev,plot,files,arviz,experiments,evidence]' 'setuptools<82'
 	{ echo '# Everything the extras need, but for the samplers beside JAX, pinned. Written by `make lock`.'; \
 		build/lock/bin/python -m pip freeze --all --exclude pip --exclude vvcv; } > build/requirements.lock
 	build/lock/bin/python -m pip install -qq -c build/requirements.lock '.[all]'
 	{ echo '# What the extra all needs beyond requirements.lock, for the tests of samplers. Written by `make lock`.'; \
 		build/lock/bin/python -m pip freeze --all --exclude pip --exclude vvcv | grep -vxFf build/requirements.lock; \
 		} > build/requirements-samplers.lock
+	[ -z "$(STAN)" ] || { build/lock/bin/python -m pip install -qq -c build/requirements.lock \
+			-c build/requirements-samplers.lock '.[stan]' && { \
+		echo '# What the extra stan needs beyond both, where there are builds of it (x86). Written by `make lock`.'; \
+		build/lock/bin/python -m pip freeze --all --exclude pip --exclude vvcv \
+			| grep -vxFf build/requirements.lock | grep -vxFf build/requirements-samplers.lock; \
+		} > build/requirements-stan.lock; mv build/requirements-stan.lock .; }
 	$(PYTHON) -m venv --clear build/lock
 	build/lock/bin/python -m pip install -qq --upgrade pip
 	build/lock/bin/python -m pip install -qq -c build/requirements.lock -r build/requirements.lock '.[docs]'
