@@ -24,6 +24,9 @@ ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 VECLIB_
 # of samplers and the pages run as users do.)
 QUICK_COMPILER := XLA_FLAGS=--xla_cpu_use_fusion_emitters=false
 
+# What is built when the library is installed, where there is a C compiler.
+NATIVE := hatch_build.py src/vvcv/runtime/native.py $(wildcard src/vvcv/*/*.c)
+
 # PyStan has builds for this processor alone.
 STAN := $(if $(filter x86_64,$(shell uname -m)),-r requirements-stan.lock)
 
@@ -44,7 +47,7 @@ help: ## list the targets
 
 setup: $(STAMP) ## create the virtual environment from the lock file (once)
 
-$(STAMP): pyproject.toml requirements.lock
+$(STAMP): pyproject.toml requirements.lock $(NATIVE)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "vvcv needs Python 3.11 or later: make PYTHON=python3.11 ...")'
 	@echo "installing into $(VENV) (once; takes a minute or more)"
 	@$(PYTHON) -m venv $(VENV)
@@ -61,7 +64,7 @@ test: lint ## lint, type check, then run the tests and doctests
 test-samplers: $(SAMPLERS)/.installed ## run the tests of the adapters with the real samplers, in an environment of their own
 	$(ONE_THREAD) $(SAMPLERS)/bin/python -m pytest -q -n $(strip $(WORKERS)) --dist loadscope tests/samplers $(PYTEST_ARGS)
 
-$(SAMPLERS)/.installed: pyproject.toml requirements.lock requirements-samplers.lock requirements-stan.lock
+$(SAMPLERS)/.installed: pyproject.toml requirements.lock requirements-samplers.lock requirements-stan.lock $(NATIVE)
 	$(call install,$(SAMPLERS),-r requirements.lock -r requirements-samplers.lock $(STAN))
 	@$(SAMPLERS)/bin/python -m pip --disable-pip-version-check -qq install --no-build-isolation --no-deps --editable .
 	@touch $@
@@ -70,7 +73,7 @@ test-newest: $(NEWEST)/.installed ## the same, and those of files and tables, wi
 	$(ONE_THREAD) $(NEWEST)/bin/python -m pytest -q -n $(strip $(WORKERS)) --dist loadscope \
 		tests/samplers tests/interop tests/files tests/estimation/test_summary.py $(PYTEST_ARGS)
 
-$(NEWEST)/.installed: pyproject.toml
+$(NEWEST)/.installed: pyproject.toml $(NATIVE)
 	$(call install,$(NEWEST),--editable '.[all$(COMMA)test]')
 	@touch $@
 
@@ -87,7 +90,7 @@ figures: $(DOCS)/.installed ## draw the figures of docs/figures, and the README'
 look: ## open the built site in headless Chromium, wide and narrow: screenshots, console errors, requests to outside
 	$(DOCS)/bin/python docs/hooks/look_at_site.py build/site build/screenshots
 
-$(DOCS)/.installed: pyproject.toml requirements.lock requirements-docs.lock
+$(DOCS)/.installed: pyproject.toml requirements.lock requirements-docs.lock $(NATIVE)
 	$(call install,$(DOCS),-r requirements.lock -r requirements-docs.lock)
 	@$(DOCS)/bin/python -m pip --disable-pip-version-check -qq install --no-build-isolation --no-deps --editable .
 	@touch $@

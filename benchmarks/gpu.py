@@ -37,7 +37,8 @@ from benchmarks.scale import smooth
 from benchmarks.speed import problem
 from benchmarks.stages import Stages
 from benchmarks.time_to_answer import log_gamma
-from vvcv.linear_system.model import criterion_and_gradient, solve
+from vvcv.linear_system.evaluation import criterion_and_gradient
+from vvcv.linear_system.model import solve
 from vvcv.runtime import memory
 from vvcv.runtime.device import placed
 from vvcv.runtime.precision import float64

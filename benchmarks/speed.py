@@ -37,7 +37,7 @@ from vvcv.candidates.designs import build_design
 from vvcv.data import Prepared
 from vvcv.kernels import Side
 from vvcv.linear_system.design import Design
-from vvcv.linear_system.model import criterion_and_gradient
+from vvcv.linear_system.evaluation import criterion_and_gradient
 from vvcv.report import simple_table
 from vvcv.tuning.starts import scalar_model, separable_model, shared_and_own
 

@@ -19,7 +19,7 @@ import jax
 
 from vvcv.candidates import fits, kernel
 from vvcv.estimation import ladder, run
-from vvcv.linear_system.model import Evaluation
+from vvcv.linear_system.evaluation import Evaluation
 from vvcv.linear_system.system import System
 from vvcv.runtime.device import device_for
 from vvcv.tuning import refit

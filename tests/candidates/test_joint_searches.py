@@ -14,7 +14,7 @@ from vvcv.candidates.kernel import Options, best_of, from_own
 from vvcv.candidates.linear_parts import LEAST_WEIGHT, axis_weights, start_covariance
 from vvcv.candidates.rungs import KernelFits, _kernels_alone
 from vvcv.data import Prepared
-from vvcv.linear_system.model import Evaluation
+from vvcv.linear_system.evaluation import Evaluation
 from vvcv.problems import synthetic
 from vvcv.tuning.refit import refit
 from vvcv.tuning.starts import without_noise

@@ -8,8 +8,9 @@ from vvcv.kernels import Side, SquaredExponential
 from vvcv.linear_system import blocked, inverse, model, placed
 from vvcv.linear_system.dense import DenseSystem
 from vvcv.linear_system.design import Design, orthonormal_features
+from vvcv.linear_system.evaluation import criterion_and_gradient
 from vvcv.linear_system.inverse import diagonal_from_root, inverse_from_root, inverse_of_factor
-from vvcv.linear_system.model import Model, criterion_and_gradient
+from vvcv.linear_system.model import Model
 from vvcv.runtime.precision import float64
 from vvcv.stein import SteinKernel
 

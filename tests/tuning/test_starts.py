@@ -7,7 +7,7 @@ import pytest
 
 from vvcv.kernels import Custom, Matern, Side, SquaredExponential
 from vvcv.linear_system.design import Design
-from vvcv.linear_system.model import criterion_and_gradient
+from vvcv.linear_system.evaluation import criterion_and_gradient
 from vvcv.stein import PARTS, Ridge, diagonal, task_matrix
 from vvcv.tuning.starts import (
     START_NOISE,

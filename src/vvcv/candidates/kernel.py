@@ -15,7 +15,8 @@ import numpy as np
 
 from ..data import LEADING, Coordinates, Prepared, Tasks, rounded
 from ..kernels import Kernel
-from ..linear_system.model import Criterion, Model
+from ..linear_system.evaluation import Criterion
+from ..linear_system.model import Model
 from ..tuning.attempts import those_that_work
 from ..tuning.found import Found
 from ..tuning.levels import LEVELS

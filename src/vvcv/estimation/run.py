@@ -14,7 +14,7 @@ import numpy as np
 from ..candidates.kernel import Options
 from ..data import Task, Tasks, as_tasks, is_number, require
 from ..kernels import Kernel, Side, as_kernel
-from ..linear_system.model import Criterion
+from ..linear_system.evaluation import Criterion
 from ..runtime.clock import limited, time_was_short
 from ..runtime.device import Device, placed
 from ..runtime.precision import float64, without_warnings

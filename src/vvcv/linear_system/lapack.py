@@ -71,31 +71,41 @@ def _place(matrix: Matrix) -> tuple[ctypes.c_int, ctypes.c_void_p, ctypes.c_int]
 
 
 def _address(matrix: Matrix) -> int:
+    """Where the numbers of an array lie."""
     if matrix.flags.f_contiguous and matrix.size:  # a third of the time
         columns: Any = matrix.T
         return ctypes.addressof(ctypes.c_char.from_buffer(columns))
     return matrix.ctypes.data
 
 
-def _routine(module: Any, name: str, form: str) -> Any:
+def _routine(name: str, form: str) -> Any:
     """A routine whose arguments are characters (c), integers (i), doubles (d) and arrays (a), all by address."""
-    capsule = module.__pyx_capi__[name]
     kinds: dict[str, Any] = {
         "c": ctypes.c_char_p,
         "i": ctypes.POINTER(ctypes.c_int),
         "d": ctypes.POINTER(ctypes.c_double),
     }
+    prototype = ctypes.CFUNCTYPE(None, *(kinds.get(kind, ctypes.c_void_p) for kind in form))
+    return prototype(routine_address(name))
+
+
+def routine_address(name: str) -> int:
+    """Where SciPy's BLAS and LAPACK have a routine, for code that calls it itself.
+
+    >>> routine_address("dpotrf") > 0
+    True
+    """
+    capsules = cython_lapack.__pyx_capi__ | cython_blas.__pyx_capi__
     named = ctypes.pythonapi.PyCapsule_GetName
     named.restype, named.argtypes = ctypes.c_char_p, [ctypes.py_object]
     pointer = ctypes.pythonapi.PyCapsule_GetPointer
     pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    prototype = ctypes.CFUNCTYPE(None, *(kinds.get(kind, ctypes.c_void_p) for kind in form))
-    return prototype(pointer(capsule, named(capsule)))
+    return pointer(capsules[name], named(capsules[name]))
 
 
-_POTRF = _routine(cython_lapack, "dpotrf", "ciaii")
-_TRTRI = _routine(cython_lapack, "dtrtri", "cciaii")
-_LAUUM = _routine(cython_lapack, "dlauum", "ciaii")
-_POTRS = _routine(cython_lapack, "dpotrs", "ciiaiaii")
-_TRMM = _routine(cython_blas, "dtrmm", "cccciidaiai")
-_SYRK = _routine(cython_blas, "dsyrk", "cciidaidai")
+_POTRF = _routine("dpotrf", "ciaii")
+_TRTRI = _routine("dtrtri", "cciaii")
+_LAUUM = _routine("dlauum", "ciaii")
+_POTRS = _routine("dpotrs", "ciiaiaii")
+_TRMM = _routine("dtrmm", "cccciidaiai")
+_SYRK = _routine("dsyrk", "cciidaidai")

@@ -15,7 +15,7 @@ from ..estimation.ladder import Ladder
 from ..estimation.methods import METHODS
 from ..estimation.weights import Answer
 from ..kernels import Kernel
-from ..linear_system.model import Criterion
+from ..linear_system.evaluation import Criterion
 from ..runtime.precision import float64
 from ..runtime.threads import threads_for
 from ..tuning.starts import CANDIDATES

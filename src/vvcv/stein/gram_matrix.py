@@ -85,7 +85,7 @@ class Gram:
         """The diagonal alone: of a small matrix by forming it, where that is quicker than compiling."""
         if self.size <= host_gram.MOST_ROWS:
             return np.diagonal(self.upper(kernel))
-        _check_tasks(kernel, self.side)
+        check_tasks(kernel, self.side)
         return diagonal(kernel, self.side)
 
     def with_pullback(self, kernel):
@@ -101,7 +101,7 @@ class Gram:
 
     def form(self, kernel: SteinKernel | SteinSum, gradient: bool = True) -> HostMatrix | CompiledMatrix:
         """The matrix for any parameters of this kernel, and its gradient."""
-        _check_tasks(kernel, self.side)
+        check_tasks(kernel, self.side)
         if host_gram.serves(kernel, self.size):
             return HostMatrix(kernel, self.side, self.tasks, partial(self.rows, form=Rows), gradient)
         return CompiledMatrix(kernel, self)
@@ -183,8 +183,8 @@ class CompiledMatrix:
 
 @float64
 def _between(kernel: SteinKernel | SteinSum, left: Side, right: Side) -> Float[np.ndarray, "n m"]:
-    _check_tasks(kernel, left)
-    _check_tasks(kernel, right)
+    check_tasks(kernel, left)
+    check_tasks(kernel, right)
     n, m = len(left.task), len(right.task)
     if host_gram.serves(kernel, n + m):
         return np.sum([_between_on_host(term, left, right) for term in kernel.terms], axis=0)
@@ -203,7 +203,7 @@ def _between_on_host(term: SteinKernel, left: Side, right: Side) -> Float[np.nda
     return block if only is None else block * np.outer(left.task == only, right.task == only)
 
 
-def _check_tasks(kernel: SteinKernel | SteinSum, side: Side) -> None:
+def check_tasks(kernel: SteinKernel | SteinSum, side: Side) -> None:
     """Indexing past the end of B would not fail inside compiled code, only give wrong numbers."""
     last = int(np.max(side.task, initial=0))
     for b in (term.kernel.task_form for term in kernel.terms):

@@ -19,7 +19,8 @@ from ..candidates.designs import build_design
 from ..data import AnySystem, Prepared, Tasks
 from ..kernels import Separable
 from ..linear_system.design import Design
-from ..linear_system.model import Model, criterion_and_gradient, solve
+from ..linear_system.evaluation import criterion_and_gradient
+from ..linear_system.model import Model, solve
 from ..linear_system.system import System
 from ..runtime.threads import threads_for
 from ..stein import SteinKernel

@@ -16,7 +16,7 @@ from jaxtyping import Float
 
 from ..data.directions import LEAST_WEIGHT
 from ..linear_system.design import Design
-from ..linear_system.model import Criterion
+from ..linear_system.evaluation import Criterion
 from .attempts import those_that_work
 from .found import Found
 from .interrupt import stop_requested

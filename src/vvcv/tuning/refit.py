@@ -9,8 +9,9 @@ from scipy.linalg import LinAlgError
 
 from ..kernels import Kernel
 from ..linear_system.design import Design
+from ..linear_system.evaluation import Criterion, Evaluation
 from ..linear_system.mean_errors import Judgement
-from ..linear_system.model import Criterion, Evaluation, Model, solve
+from ..linear_system.model import Model, solve
 from .descent import Memory
 from .found import Found
 from .levels import LEVELS

@@ -20,7 +20,8 @@ import numpy as np
 
 from ..kernels import Kernel
 from ..linear_system.design import Design
-from ..linear_system.model import Criterion, Model
+from ..linear_system.evaluation import Criterion
+from ..linear_system.model import Model
 from ..runtime.threads import cores, one_thread, whenever_idle, worth_a_thread
 from .attempts import those_that_work
 from .chance import Led, surer, with_turns

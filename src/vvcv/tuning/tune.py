@@ -11,7 +11,8 @@ import jax
 import numpy as np
 from scipy.linalg import LinAlgError
 
-from ..linear_system.model import Criterion, Model
+from ..linear_system.evaluation import Criterion
+from ..linear_system.model import Model
 from ..runtime.progress import tick
 from .descent import Memory, minimise, minimise_carefully
 from .interrupt import stop_requested
