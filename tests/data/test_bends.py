@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -61,22 +63,28 @@ def test_scores_are_those_of_the_density_in_the_new_coordinates(seed):
     growth, course = rng.normal(size=d), rng.normal(size=(3, d))
     growth[axis], course[:, axis] = 0.0, 0.0
     bend = Bend(axis, rng.normal(size=d), rng.uniform(0.5, 2, size=d), growth, course)
-    density = TARGETS["banana"][0]
+    u = rng.normal(size=(5, d))
+    x, s, expected = (np.asarray(a) for a in there_and_back(u, (bend.middle, bend.unit, growth, course), axis))
+    found, scores = bend.straightened(x, s)
+    np.testing.assert_allclose(found, u, atol=1e-8)
+    np.testing.assert_allclose(scores, expected, rtol=1e-7, atol=1e-7 * np.abs(expected).max())
+
+
+@partial(jax.jit, static_argnums=2)
+def there_and_back(u, numbers, axis):
+    """Points of a banana, its scores there, and those in the coordinates u."""
+    (middle, unit, growth, course), density = numbers, TARGETS["banana"][0]
 
     def given_at(u):
         v = u[axis]
         x = course[0] + course[1] * v + course[2] * v**2 + jnp.exp(growth * v) * u
-        return bend.middle + bend.unit * x.at[axis].set(v)
+        return middle + unit * x.at[axis].set(v)
 
     def there(u):
         return density(given_at(u)) + jnp.linalg.slogdet(jax.jacobian(given_at)(u))[1]
 
-    u = rng.normal(size=(5, d))
     x = jax.vmap(given_at)(u)
-    found, scores = bend.straightened(np.asarray(x), np.asarray(jax.vmap(jax.grad(density))(x)))
-    np.testing.assert_allclose(found, u, atol=1e-8)
-    expected = np.asarray(jax.vmap(jax.grad(there))(u))
-    np.testing.assert_allclose(scores, expected, rtol=1e-7, atol=1e-7 * np.abs(expected).max())
+    return x, jax.vmap(jax.grad(density))(x), jax.vmap(jax.grad(there))(u)
 
 
 def test_neither_units_nor_the_order_of_axes_matter():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -105,26 +107,36 @@ def test_scores_are_those_of_the_density_in_the_new_coordinates(seed):
         roots @ roots.transpose(0, 2, 1) + 0.1 * np.eye(k), rng.normal(size=(3, k)),
     )  # fmt: skip
 
+    z = rng.normal(size=(5, 5))
+    numbers = (law.middle, law.unit, law.growth, law.turn, law.back, law.parts, law.pulls)
+    x, s, expected = (np.array(a) for a in there_and_back(z, numbers, axes))
+    found, score = law.straightened(x, s)
+    np.testing.assert_allclose(found, z, atol=1e-7)
+    np.testing.assert_allclose(score, expected, rtol=1e-6, atol=1e-6)
+
+
+@partial(jax.jit, static_argnums=2)
+def there_and_back(z, numbers, axes):
+    """Points of a density, its scores there, and those in the coordinates z."""
+    middle, unit, growth, turn, back, parts, pulls = numbers
+
     def density(x):
         return -jnp.sum(x**2) / 2 + jnp.sin(x[0] * x[1]) + x[2] * jnp.cos(x[3]) - x[4] ** 2
 
-    def back(z):
+    def given_at(z):
         others = np.delete(np.arange(5), axes)
-        v, u = z[np.array(axes)], law.back @ z[others]
-        growing = jnp.exp(law.growth @ v)
-        precision = jnp.tensordot(growing, law.parts, 1)
-        y = jnp.linalg.solve(precision, growing @ law.pulls) + jnp.linalg.solve(jnp.linalg.cholesky(precision).T, u)
-        x = jnp.zeros(5).at[np.array(axes)].set(v).at[others].set(law.turn @ y)
-        return law.middle + law.unit * x
+        v, u = z[np.array(axes)], back @ z[others]
+        growing = jnp.exp(growth @ v)
+        precision = jnp.tensordot(growing, parts, 1)
+        y = jnp.linalg.solve(precision, growing @ pulls) + jnp.linalg.solve(jnp.linalg.cholesky(precision).T, u)
+        x = jnp.zeros(5).at[np.array(axes)].set(v).at[others].set(turn @ y)
+        return middle + unit * x
 
     def there(z):
-        return density(back(z)) + jnp.linalg.slogdet(jax.jacfwd(back)(z))[1]
+        return density(given_at(z)) + jnp.linalg.slogdet(jax.jacfwd(given_at)(z))[1]
 
-    z = jnp.asarray(rng.normal(size=(5, 5)))
-    x = np.array(jax.vmap(back)(z))
-    found, score = law.straightened(x, scores(density, x))
-    np.testing.assert_allclose(found, z, atol=1e-7)
-    np.testing.assert_allclose(score, np.array(jax.vmap(jax.grad(there))(z)), rtol=1e-6, atol=1e-6)
+    x = jax.vmap(given_at)(z)
+    return x, jax.vmap(jax.grad(density))(x), jax.vmap(jax.grad(there))(z)
 
 
 @pytest.mark.parametrize("order", [[0, 1, 2, 3, 4, 5, 6], [3, 6, 0, 2, 5, 1, 4]])

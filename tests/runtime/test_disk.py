@@ -1,5 +1,8 @@
 """Files are the old or the new one, whole; torn lines are cut; one process writes."""
 
+import threading
+import time
+
 import pytest
 
 from vvcv.runtime.disk import append, cut_torn_line, force_to_disk, lock, replacing, whole_lines, write_whole
@@ -87,3 +90,22 @@ def test_a_second_writer_is_refused_until_the_first_has_closed_its_file(tmp_path
             lock(second, "another is at work")
     with path.open("w") as third:
         lock(third, "another is at work")
+
+
+def test_a_folder_in_which_threads_still_write_is_removed_when_they_end(tmp_path):
+    ended = []
+
+    def write(folder):
+        for k in range(100):
+            folder.mkdir(exist_ok=True)
+            (folder / str(k)).write_text("late")
+            time.sleep(0.002)
+        ended.append(True)
+
+    with pytest.raises(RuntimeError, match="full"), replacing(tmp_path / "whole") as temporary:
+        threading.Thread(target=write, args=(temporary,)).start()
+        time.sleep(0.02)
+        raise RuntimeError("full")
+    while not ended:
+        time.sleep(0.01)
+    assert list(tmp_path.iterdir()) == []

@@ -5,10 +5,14 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
+
+#: How often a folder is removed that is there again, and the seconds between: threads end their last file in less.
+TRIES, BETWEEN_TRIES = 40, 0.05
 
 
 def place_for(path: Path) -> Path:
@@ -36,10 +40,18 @@ def replacing(path: Path) -> Iterator[Path]:
         os.replace(temporary, path)
         shutil.rmtree(old, ignore_errors=True)
     finally:
-        if temporary.is_dir():
-            shutil.rmtree(temporary, ignore_errors=True)
-        temporary.unlink(missing_ok=True)
+        _remove(temporary)
     force_to_disk(path.parent)  # the new name must survive a crash, too
+
+
+def _remove(temporary: Path) -> None:
+    """Remove a file or folder, in which threads of who wrote it (zarr's) may be at work for a moment still."""
+    for _ in range(TRIES):
+        if not temporary.is_dir():
+            temporary.unlink(missing_ok=True)
+            return
+        shutil.rmtree(temporary, ignore_errors=True)
+        time.sleep(BETWEEN_TRIES)
 
 
 def write_whole(path: Path, content: str | bytes) -> None:
