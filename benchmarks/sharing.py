@@ -25,7 +25,7 @@ from time_to_answer import BOREHOLE, OWN, drawn, log_gamma
 import vvcv
 
 ROWS = (BOREHOLE, "N = 1000, d = 10, T = 10", *OWN)
-CLOCK_ROWS, CLOCK_SECONDS = ((300, 8), (1000, 10), (4000, 25)), (0.5, 2.0, 10.0)
+CLOCK_ROWS, CLOCK_SECONDS = ((300, 8), (1000, 10), (4000, 25)), (0.5, 2.0, 10.0, 60.0)
 TASKS = 10
 
 

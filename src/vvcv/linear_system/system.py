@@ -42,7 +42,7 @@ class Likelihood(NamedTuple):
         >>> Likelihood(size=3.0, quadratic=4.0, freedom=2, columns=1).minus_log()
         3.5
         """
-        return 0.5 * (self.quadratic / scale + self.columns * (self.size + self.freedom * np.log(scale)))
+        return float(0.5 * (self.quadratic / scale + self.columns * (self.size + self.freedom * np.log(scale))))
 
     @property
     def best_scale(self) -> float:
