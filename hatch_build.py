@@ -10,7 +10,7 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-SOURCES = ("src/vvcv/linear_system/evaluation.c",)
+SOURCES = ("src/vvcv/linear_system/evaluation.c", "src/vvcv/tuning/descent.c")
 
 
 class NativeCode(BuildHookInterface):

@@ -86,6 +86,7 @@ def test_the_last_digits_of_the_likelihood_do_not_move_the_answer(monkeypatch, s
         )
 
     monkeypatch.setattr(Evaluation, "__call__", rounded)
+    monkeypatch.setattr(Evaluation, "compiled", None)
     after = vvcv.estimate(two_tasks(), check=False)
     assert (np.abs(after.mean - before.mean) < 0.25 * before.std_error).all()
     np.testing.assert_allclose(after.std_error, before.std_error, rtol=0.15)

@@ -41,8 +41,7 @@ SCALARS = {
     "one lengthscale": SquaredExponential(1.3),
     **{f"Matern {nu}": Matern([1.1, 1.6, 0.7], nu=nu) for nu in (1.5, 2.5, 3.5)},
 }
-FORMS = {
-    "full": Full(B @ B.T),
+OTHER_FORMS = {
     "diagonal": Diagonal([1.0, 0.2, 3.0]),
     "fixed": Fixed(B @ B.T),
     "blocks": Blocks([[[1.0, 0.5], [0.5, 2.0]], [[0.5]]]),
@@ -69,11 +68,12 @@ def several(form):
 
 
 OWN = [SteinKernel(Own(Matern(0.9, nu=1.5), t), 1, [0.1, 0.2, 0.3]) for t in (0, 2)]
-SHARED_AND_OWN = SteinSum((several(FORMS["full"]), *OWN))
+SHARED_AND_OWN = SteinSum((several(Full(B @ B.T)), *OWN))
 ONE = SteinKernel(SCALARS["squared exponential"])
 CASES = {
     **{name: (Model(SteinKernel(scalar), 1e-3), a_design(tasks=1)) for name, scalar in SCALARS.items()},
-    **{name: (Model(several(form), [0.05, 0.2, 1e-3]), a_design()) for name, form in FORMS.items()},
+    "several tasks": (Model(several(Full(B @ B.T)), [0.05, 0.2, 1e-3]), a_design()),
+    "one weight": (Model(SteinKernel(SquaredExponential([1.0, 2.0, 3.0]), 1, 0.7), 1e-3), a_design(tasks=1)),
     "shared and own": (Model(SHARED_AND_OWN, [0.05, 0.2, 0.1]), a_design()),
     "columns": (Model(SHARED_AND_OWN, [0.05, 0.2, 0.1]), a_design(degree=1)),
     "several values": (Model(ONE, 1e-4), a_design(columns=4, degree=2, tasks=1)),
@@ -172,6 +172,8 @@ def test_what_it_does_not_know_and_what_is_large_is_left_to_others():
     assert not native.serves(SteinKernel(RationalQuadratic(1.0)), 50)
     assert not native.serves(SteinKernel(SquaredExponential(1.0), 2), 50)
     assert not native.serves(ONE, native.MOST_ROWS + 1)
+    assert not any(native.serves(several(form), 50) for form in OTHER_FORMS.values())
+    assert native.serves(several(Full(B @ B.T)), 50)
 
 
 def test_without_it_the_answer_is_the_same(monkeypatch):

@@ -1,9 +1,9 @@
 /* One evaluation of a covariance model's restricted likelihood and its gradient, for searches on few rows.
 
-   The same numbers as stein/host_gram.py, linear_system/dense.py and linear_system/model.py give, whose formulas and
-   names these are, in two calls that need nothing of Python: a search makes hundreds of them, and threads that search
-   side by side would wait for Python's lock at each of the sixty calls of NumPy and LAPACK that one takes otherwise.
-   Here pairs of rows are gone through one by one, so squared distances have no error of expansion. Matrices are
+   The same numbers as stein/host_gram.py, linear_system/dense.py and linear_system/evaluation.py give, whose formulas
+   and names these are, in two calls that need nothing of Python: a search (tuning/descent.c) makes hundreds of them, and
+   threads that search side by side would wait for Python's lock at each of the sixty calls of NumPy and LAPACK that one
+   takes otherwise. Here pairs of rows are gone through one by one, so squared distances have no error of expansion. Matrices are
    symmetric; what counts is on and above the diagonal row by row, which LAPACK, column by column, calls lower. LAPACK's
    own routines are SciPy's, handed over by address (linear_system/lapack.py). */
 
@@ -11,32 +11,36 @@
 #include <stdint.h>
 #include <string.h>
 
-/* A Stein kernel of a radial kernel on rows from start to stop, perhaps times B of as many tasks (else b is null). */
+/* A Stein kernel of a radial kernel on rows from start to stop, perhaps times B = L L' of as many tasks.
+
+   Its entries: logarithms of the diagonal of L, what is below it, row by row; logarithms of lengthscales, and of weights
+   of the axes, one for all axes or one for each. */
 typedef struct {
     int64_t start, stop;
     int64_t rough; /* Matern kernels of smoothness rough + 1/2; zero is the squared exponential */
-    int64_t tasks;
-    const double *axes, *lam; /* d each: weights of the axes, inverse squared lengthscales */
-    const double *b;
+    int64_t tasks, lengths, weights; /* how many, or zero */
+    double *axes, *lam; /* d each: weights of the axes, inverse squared lengthscales */
+    double *factor, *b; /* L, B */
     double *by_axes, *by_lam, *by_b; /* the gradient in each; of B a sum over pairs on and above the diagonal */
 } Term;
 
 typedef struct {
     int64_t n, d, tasks, columns, values, parts, terms;
+    int64_t scaled; /* whether the likeliest multiple of a model stands for it */
     int64_t lead; /* of n numbers and those after them that a step of LANES may touch */
     const double *points, *scores; /* d x lead */
     const int64_t *task; /* of each row, sorted */
     const double *column, *value; /* columns x n, values x n */
     const double *part; /* parts x n x n */
     const double *noise_weight, *count; /* n; rows of each task */
-    const double *noise, *variance; /* of each task and part, for one evaluation */
+    double *noise, *variance; /* of each task and part, for one evaluation */
     Term *term;
     double *matrix, *solved; /* n x n, (columns + values) x n */
     double *normal, *coefficients; /* columns x columns, columns */
     double *weights, *own_noise; /* values x n, n */
     double *work, *axis; /* WORK x lead, AXIS x d */
     double *total, *by_noise, *by_part; /* of each task and part */
-    double *found; /* log |W|, log |A' W^-1 A|, y' P y */
+    double *scale; /* what a model was multiplied by */
 } Problem;
 
 enum { WORK = 12, AXIS = 5 };
@@ -209,7 +213,7 @@ HOT static void add_term(const Problem *p, const Term *term) {
     for (int64_t i = 0; i < term->stop - term->start; i++) {
         int64_t k = term->stop - term->start - i;
         double *out = p->matrix + (term->start + i) * p->n + term->start + i;
-        const double *b = term->b ? term->b + task[i] * term->tasks : 0;
+        const double *b = term->tasks ? term->b + task[i] * term->tasks : 0;
         row_numbers(p, term, i, norms, row);
         if (b)
             EACH
@@ -231,12 +235,12 @@ HOT static void pull_term(const Problem *p, const Term *term) {
     const int64_t *task = p->task + term->start;
     begin(p, term, norms);
     memset(term->by_lam, 0, p->d * sizeof(double)), memset(term->by_axes, 0, p->d * sizeof(double));
-    if (term->b) memset(term->by_b, 0, term->tasks * term->tasks * sizeof(double));
+    if (term->tasks) memset(term->by_b, 0, term->tasks * term->tasks * sizeof(double));
     for (int64_t i = 0; i < term->stop - term->start; i++) {
         int64_t k = term->stop - term->start - i;
         const double *given = p->matrix + (term->start + i) * n + term->start + i;
         row_numbers(p, term, i, norms, row);
-        if (term->b) {
+        if (term->tasks) {
             const double *b = term->b + task[i] * term->tasks;
             double *sums = term->by_b + task[i] * term->tasks;
             EACH
@@ -323,25 +327,66 @@ static double product(const double *a, const double *b, int64_t n) {
     return sum;
 }
 
-/* W, its factor, P y and the three numbers of the likelihood. Zero, or what is not positive definite: 1 is W, 2 A' W^-1 A. */
-int vvcv_evaluate(const Problem *p) {
+/* The parameters of a term, from its entries; where those of the next begin. */
+static const double *term_at(const Problem *p, const Term *term, const double *entry) {
+    int64_t t = term->tasks, d = p->d;
+    const double *below = entry + t;
+    for (int64_t i = 0; i < t; i++) {
+        for (int64_t j = 0; j < i; j++) term->factor[i * t + j] = *below++;
+        term->factor[i * t + i] = exp(entry[i]);
+        for (int64_t j = 0; j <= i; j++)
+            term->b[i * t + j] = term->b[j * t + i] = product(term->factor + i * t, term->factor + j * t, j + 1);
+    }
+    entry = below;
+    for (int64_t r = 0; r < d; r++) term->lam[r] = exp(-2 * entry[term->lengths > 1 ? r : 0]);
+    entry += term->lengths;
+    for (int64_t r = 0; r < d; r++) term->axes[r] = term->weights ? exp(entry[term->weights > 1 ? r : 0]) : 1.0;
+    return entry + term->weights;
+}
+
+/* The gradient in a term's entries, from that in its parameters. */
+static double *term_slope(const Problem *p, const Term *term, double *slope) {
+    int64_t t = term->tasks, d = p->d;
+    double *below = slope + t;
+    for (int64_t i = 0; i < t; i++)
+        for (int64_t j = 0; j <= i; j++) {
+            double sum = 0; /* a pair above stands for B_tu and for B_ut; within a task for two of B_tt */
+            for (int64_t k = j; k < t; k++) sum += (term->by_b[i * t + k] + term->by_b[k * t + i]) * term->factor[k * t + j];
+            if (j < i)
+                *below++ = sum;
+            else
+                slope[i] = sum * term->factor[i * t + i];
+        }
+    slope = below;
+    memset(slope, 0, (term->lengths + term->weights) * sizeof *slope);
+    for (int64_t r = 0; r < d; r++) slope[term->lengths > 1 ? r : 0] -= 2 * term->lam[r] * term->by_lam[r];
+    slope += term->lengths;
+    if (term->weights)
+        for (int64_t r = 0; r < d; r++) slope[term->weights > 1 ? r : 0] += term->axes[r] * term->by_axes[r];
+    return slope + term->weights;
+}
+
+/* Minus the log restricted likelihood of a model or its likeliest multiple. Entries: of each term, logarithms of noise,
+   of variances of parts. No number where W, or the normal matrix of the columns, is not positive definite. */
+double vvcv_value(const Problem *p, const double *entry) {
     int n = (int)p->n, q = (int)p->columns, m = (int)p->values, both = q + m, info = 0;
+    for (int64_t k = 0; k < p->terms; k++) entry = term_at(p, p->term + k, entry);
+    for (int64_t t = 0; t < p->tasks; t++) p->noise[t] = exp(*entry++);
+    for (int64_t k = 0; k < p->parts; k++) p->variance[k] = exp(*entry++);
     memset(p->matrix, 0, p->n * p->n * sizeof(double));
     for (int64_t k = 0; k < p->terms; k++) add_term(p, p->term + k);
     add_parts(p);
     add_noise(p);
     lapack.potrf("L", &n, p->matrix, &n, &info);
-    if (info) return 1;
-    p->found[0] = log_determinant(p->matrix, n);
+    if (info) return NAN;
     memcpy(p->solved, p->column, p->columns * p->n * sizeof(double));
     memcpy(p->solved + p->columns * p->n, p->value, p->values * p->n * sizeof(double));
     lapack.potrs("L", &n, &both, p->matrix, &n, p->solved, &n, &info);
     for (int i = 0; i < q; i++)
         for (int j = 0; j < q; j++) p->normal[j * q + i] = product(p->column + i * p->n, p->solved + j * p->n, n);
     lapack.potrf("L", &q, p->normal, &q, &info);
-    if (info) return 2;
-    p->found[1] = log_determinant(p->normal, q);
-    p->found[2] = 0;
+    if (info) return NAN;
+    double quadratic = 0; /* y' P y */
     for (int k = 0; k < m; k++) {
         double *weights = p->weights + k * p->n, *target = p->solved + (q + k) * p->n;
         double *coefficients = p->coefficients;
@@ -351,9 +396,13 @@ int vvcv_evaluate(const Problem *p) {
         memcpy(weights, target, p->n * sizeof(double));
         for (int i = 0; i < q; i++)
             for (int j = 0; j < n; j++) weights[j] -= coefficients[i] * p->solved[i * p->n + j];
-        p->found[2] += product(p->value + k * p->n, weights, n);
+        quadratic += product(p->value + k * p->n, weights, n);
     }
-    return 0;
+    double size = log_determinant(p->matrix, n) + log_determinant(p->normal, q), freedom = n - q;
+    double scale = p->scaled ? quadratic / (m * (freedom > 1 ? freedom : 1)) : 1.0;
+    if (!(scale > 0 && scale < INFINITY)) return NAN; /* values that the columns leave nothing of */
+    *p->scale = scale;
+    return 0.5 * (quadratic / scale + m * (size + freedom * log(scale)));
 }
 
 /* X = L^-1 in the place of L, by halves: linear_system/inverse.py. */
@@ -370,10 +419,10 @@ static void invert_triangle(double *lower, int n, int lead) {
     lapack.trmm("R", "L", "N", "N", &rest, &half, &one, lower, &lead, corner, &lead);
 }
 
-/* d(restricted likelihood of scale times W) in noise, variances and kernels, once after an evaluation that found it. */
-void vvcv_pull(const Problem *p, double scale) {
+/* The gradient there in all entries, once after a value that is a number. */
+void vvcv_slope(const Problem *p, double *slope) {
     int n = (int)p->n, q = (int)p->columns, m = (int)p->values, both = q + m, info = 0;
-    double one = 1, half = 0.5 * m, minus = -half, share = 1 / sqrt(m * scale);
+    double one = 1, half = 0.5 * m, minus = -half, share = 1 / sqrt(m * *p->scale);
     lapack.trsm("R", "L", "T", "N", &n, &q, &one, p->normal, &q, p->solved, &n);
     for (int64_t i = 0; i < p->values * p->n; i++) p->solved[p->columns * p->n + i] = share * p->weights[i];
     invert_triangle(p->matrix, n, n);
@@ -389,5 +438,10 @@ void vvcv_pull(const Problem *p, double scale) {
         for (int64_t j = i + 1; j < n; j++) weight[j] *= 2; /* a pair above stands for two */
     }
     pull_parts(p);
-    for (int64_t k = 0; k < p->terms; k++) pull_term(p, p->term + k);
+    for (int64_t k = 0; k < p->terms; k++) {
+        pull_term(p, p->term + k);
+        slope = term_slope(p, p->term + k, slope);
+    }
+    for (int64_t t = 0; t < p->tasks; t++) *slope++ = p->by_noise[t];
+    for (int64_t k = 0; k < p->parts; k++) *slope++ = p->by_part[k];
 }

@@ -57,6 +57,11 @@ class Evaluation:
         """The gradient's leaves at the model that was evaluated last, once."""
         return self._home.gradient()
 
+    @property
+    def compiled(self) -> native.Compiled | None:
+        """The same for a search that is compiled itself, if it is compiled, as long as this is kept."""
+        return self._home.compiled if isinstance(self._home, native.NativeLikelihood) else None
+
 
 class _Home(Protocol):
     """Where models are evaluated."""

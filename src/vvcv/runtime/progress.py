@@ -62,9 +62,9 @@ def ticking(step: Step) -> Iterator[None]:
         _STEP.reset(token)
 
 
-def tick() -> None:
-    """One more step of whatever bar is there is done."""
-    _STEP.get()(1)
+def tick(count: int = 1) -> None:
+    """So many more steps of whatever bar is there are done."""
+    _STEP.get()(count)
 
 
 def announce(word: str) -> None:

@@ -25,9 +25,9 @@ R = TypeVar("R")
 #: Rows up to which BLAS has one thread, and several systems are worked on at once.
 SMALL_SYSTEM = 2048
 
-#: Rows from which they are: with fewer most of the time is Python's, whose lock one thread has at a time. (Of two cores
-#: evaluations of 60 rows make .97, of 128 rows 1.05, of 150 rows 1.2, of 256 rows 1.5 times as many as of one.)
-WORTH_A_THREAD = 120
+#: Rows from which they are: with fewer most of the time is Python's, whose lock one thread has at a time. (Two threads
+#: make 1.3, 1.8 and 2 times as many searches of 20, 60 and 150 rows as one; if they are not compiled .8, 1.1 and 1.9.)
+WORTH_A_THREAD = 40
 
 #: Threads at most: more wait for Python's lock. (x86, 16 cores, four runs each: 300 rows in 2.9 s by one thread, 2.3 by
 #: three, 2.4 by four, 2.8 by six, 3.4 by sixteen; the borehole in 5.2, 4.5, 4.3, 5.6 and 6.6 s.)

@@ -129,9 +129,9 @@ class _Term:
                 strip = shared.times(k, strip)
             formed.pull(k, strip)
         by_lam, by_axes = formed.gradient()
-        gradient = [like(self._of_leaves[0], -2 * formed.lam * by_lam)]
+        gradient = [_like(self._of_leaves[0], -2 * formed.lam * by_lam)]
         if len(self._of_leaves) > 1:
-            gradient.append(like(self._of_leaves[1], formed.axes * by_axes))
+            gradient.append(_like(self._of_leaves[1], formed.axes * by_axes))
         return gradient if shared is None else [*shared.gradient(), *gradient]
 
 
@@ -237,6 +237,6 @@ def task_matrix_and_pull(form: Coregionalization) -> tuple[Float[np.ndarray, "T 
     return np.asarray(compiled_gram.matrix(form)), pull
 
 
-def like(parameter: Any, gradient: Float[np.ndarray, " d"]) -> np.ndarray:
+def _like(parameter: Any, gradient: Float[np.ndarray, " d"]) -> np.ndarray:
     """The gradient in a parameter that stands for all dimensions, or for each."""
     return np.reshape(gradient if np.size(parameter) == gradient.size else gradient.sum(), np.shape(parameter))

@@ -73,6 +73,17 @@ class Memory:
     def forget(self) -> None:
         self._steps, self._changes = [], []
 
+    def read(self, steps: Float[np.ndarray, "k p"], changes: Float[np.ndarray, "k p"]) -> int:
+        """Write both into the first rows of arrays; how many there are."""
+        count = len(self._steps)
+        if count:
+            steps[:count], changes[:count] = self._steps, self._changes
+        return count
+
+    def replace(self, steps: Float[np.ndarray, "k p"], changes: Float[np.ndarray, "k p"]) -> None:
+        """Remember these instead."""
+        self._steps, self._changes = list(steps), list(changes)
+
     def remember(self, step: Vector, change: Vector) -> None:
         """Keep a step along which the function bends upwards."""
         if step @ change > np.finfo(float).eps * (change @ change):

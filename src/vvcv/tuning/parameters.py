@@ -61,12 +61,13 @@ class Parameters:
         sizes = [int(np.prod(shape)) for shape in shapes]
         ends = np.cumsum(sizes)
         self._pieces = [(slice(end - size, end), shape) for end, size, shape in zip(ends, sizes, shapes, strict=True)]
-        self._index = _tie(self.names, sizes, tied)
+        #: Of each entry of the leaves, which free number it is.
+        self.index = _tie(self.names, sizes, tied)
         #: How many numbers are free.
-        self.count = int(self._index.max(initial=-1)) + 1
+        self.count = int(self.index.max(initial=-1)) + 1
         multiplies = np.repeat([name in SCALES for name in self.names], sizes)
         self._multiplies = np.zeros(self.count, dtype=bool)
-        self._multiplies[self._index] = multiplies
+        self._multiplies[self.index] = multiplies
         bounds = {**BOUNDS, "log_noise": (np.log(noise_floor), 2.0)}
         per_entry = [
             bounds.get(name, (-50.0, 50.0)) for name, size in zip(self.names, sizes, strict=True) for _ in range(size)
@@ -74,11 +75,11 @@ class Parameters:
         widths = np.repeat([FINE_GRID if name in OF_FACTORS else GRID for name in self.names], sizes)
         self.box = Box(*np.zeros((3, self.count)))
         for whole, entries in zip(self.box, [*np.array(per_entry).reshape(-1, 2).T, widths], strict=True):
-            whole[self._index] = entries
+            whole[self.index] = entries
 
     def free(self, model: Any) -> Float[np.ndarray, " p"]:
         """The free vector of a model; tied entries are averaged."""
-        counts = np.bincount(self._index, minlength=self.count)
+        counts = np.bincount(self.index, minlength=self.count)
         return self.gradient(model) / counts
 
     def gradient(self, model: Any) -> Float[np.ndarray, " p"]:
@@ -88,7 +89,7 @@ class Parameters:
     def slope(self, leaves: Sequence[Any]) -> Float[np.ndarray, " p"]:
         """The same from its leaves."""
         entries = np.concatenate([np.reshape(leaf, -1) for leaf in leaves])
-        return np.bincount(self._index, weights=entries, minlength=self.count)
+        return np.bincount(self.index, weights=entries, minlength=self.count)
 
     def model(self, free: Float[np.ndarray, " p"]) -> Model:
         """The model that a free vector stands for."""
@@ -101,7 +102,7 @@ class Parameters:
 
     def leaves(self, free: Float[np.ndarray, " p"]) -> list[np.ndarray]:
         """Its leaves alone."""
-        entries = np.asarray(free, dtype=float)[self._index]
+        entries = np.asarray(free, dtype=float)[self.index]
         return [entries[piece].reshape(shape) for piece, shape in self._pieces]
 
 

@@ -11,9 +11,10 @@ import jax
 import numpy as np
 from scipy.linalg import LinAlgError
 
-from ..linear_system.evaluation import Criterion
+from ..linear_system.evaluation import Criterion, Evaluation
 from ..linear_system.model import Model
 from ..runtime.progress import tick
+from . import compiled
 from .descent import Memory, minimise, minimise_carefully
 from .interrupt import stop_requested
 from .parameters import Parameters
@@ -77,25 +78,19 @@ def tune_leaves(
     It gives the gradient when asked for it, before the next evaluation, and says by what the model is to be multiplied.
     The memory of a search that ended at the start helps this one, which adds to it.
     """
-    parameters = Parameters(start, tied, noise_floor)
-    best = _Best()
-
-    def value_and_slope(free: np.ndarray) -> tuple[float, Callable[[], np.ndarray]]:
-        if stop_requested() and best.free is not None:
-            raise _StoppedError
-        tick()
-        try:
-            value, gradient, factor = objective(parameters.leaves(free))
-        except LinAlgError:
-            value = np.nan
-        if not np.isfinite(value):
-            return INFEASIBLE, partial(np.zeros_like, free)
-        best.offer(value, free, factor)
-        return value, lambda: _finite(parameters.slope(gradient()))
-
-    with suppress(_StoppedError):
-        descend = minimise_carefully if carefully else partial(minimise, memory=memory)
-        descend(value_and_slope, parameters.free(start), parameters.box, max_evaluations, GAIN)
+    parameters, best = Parameters(start, tied, noise_floor), _Best()
+    function = objective.compiled if isinstance(objective, Evaluation) and compiled.available() else None
+    if function is not None and not carefully:
+        most = 1 if stop_requested() else max_evaluations
+        rest = (parameters.free(start), parameters.box, most, GAIN, INFEASIBLE, memory)
+        found = compiled.search(function, parameters.index, *rest)
+        tick(found.evaluations)
+        best.offer(found.value, found.free, found.factor)
+    else:
+        with suppress(_StoppedError):
+            descend = minimise_carefully if carefully else partial(minimise, memory=memory)
+            at = partial(_value_and_slope, objective, parameters, best)
+            descend(at, parameters.free(start), parameters.box, max_evaluations, GAIN)
     if best.free is None:
         raise LinAlgError("The covariance could not be factorised anywhere near the starting values.")
     return Tuned(parameters.multiplied(best.free, best.factor), best.value, parameters.count, memory)
@@ -109,6 +104,23 @@ def affordable(evaluations: int, rows: int, several: bool = False) -> int:
     """
     least = SHORTEST_OF_SEVERAL if several else SHORTEST
     return round(evaluations * min(max(COUNTED_ROWS / rows, least), LONGEST))
+
+
+def _value_and_slope(
+    objective: OfLeaves, parameters: Parameters, best: _Best, free: np.ndarray
+) -> tuple[float, Callable[[], np.ndarray]]:
+    """The objective of free numbers, and its gradient in them; the best is kept."""
+    if stop_requested() and best.free is not None:
+        raise _StoppedError
+    tick()
+    try:
+        value, gradient, factor = objective(parameters.leaves(free))
+    except LinAlgError:
+        value = np.nan
+    if not np.isfinite(value):
+        return INFEASIBLE, partial(np.zeros_like, free)
+    best.offer(value, free, factor)
+    return value, lambda: _finite(parameters.slope(gradient()))
 
 
 def _finite(slope: np.ndarray) -> np.ndarray:
