@@ -43,6 +43,7 @@ class Stages:
         self._watch(ladder, "in_separate_groups", lambda *_: "groups")
         self._watch(ladder, "polynomials", lambda *_: "polynomials")
         self._watch(kernel, "search", lambda *_: "search")
+        self._watch(refit, "tuned", lambda design, *_: f"tuning, {design.size} rows")
         self._watch(Evaluation, "__call__", lambda evaluation, _: f"evaluation, {evaluation.size} rows")
         self._watch(Evaluation, "gradient", lambda evaluation: f"gradient, {evaluation.size} rows")
         self._watch(refit, "solve", _named("judgement"))
