@@ -53,38 +53,41 @@ def search(
     The function is one of entries, of which the index says which free number each is; where it is no number it counts
     as `infeasible`.
     """
-    n, entries, most = len(start), len(index), descent.REMEMBERED
-    steps, changes = np.zeros((2, most + 1, n))
-    known = 0 if memory is None else memory.read(steps, changes)
-    arrays = {
+    arrays = _room(len(start), len(index)) | {
         "index": np.ascontiguousarray(index, dtype=np.int64),
         **{name: np.ascontiguousarray(side) for name, side in box._asdict().items()},
-        "steps": steps,
-        "changes": changes,
-        **{name: np.empty(n) for name in ("best", "there", "gradient", "new_gradient", "direction")},
-        "best_value": np.array(np.inf),
-        "best_factor": np.ones(1),
         "x": np.array(start, dtype=float),
-        **{name: np.empty(entries) for name in ("entry", "entry_slope")},
-        **{name: np.empty((most, most)) for name in ("products", "squares")},
-        **{name: np.empty(most) for name in ("u", "v")},
     }
     problem = _CSearch(
         **function._asdict(),
-        free=n,
-        entries=entries,
+        free=len(start),
+        entries=len(index),
         evaluations=max_evaluations,
         gain=gain,
         infeasible=infeasible,
         **{name.lower(): getattr(descent, name) for name in JUDGEMENTS},
         keep=memory is not None,
-        known=known,
+        known=0 if memory is None else memory.read(arrays["steps"], arrays["changes"]),
         **{name: array.ctypes.data for name, array in arrays.items()},
     )
     _library().vvcv_search(ctypes.byref(problem))
     if memory is not None:
-        memory.replace(steps[: problem.known], changes[: problem.known])
-    return Best(float(arrays["best_value"]), arrays["best"], float(arrays["best_factor"][0]), problem.used)
+        memory.replace(arrays["steps"][: problem.known], arrays["changes"][: problem.known])
+    return Best(float(arrays["best_value"]), arrays["best"], float(arrays["best_factor"]), problem.used)
+
+
+def _room(free: int, entries: int) -> dict[str, np.ndarray]:
+    """Where `descent.c` writes."""
+    remembered = descent.REMEMBERED
+    return {
+        "best_value": np.array(np.inf),
+        "best_factor": np.array(1.0),
+        **{name: np.empty(free) for name in ("best", "there", "gradient", "new_gradient", "direction")},
+        **{name: np.empty(entries) for name in ("entry", "entry_slope")},
+        **{name: np.empty((remembered + 1, free)) for name in ("steps", "changes")},
+        **{name: np.empty((remembered, remembered)) for name in ("products", "squares")},
+        **{name: np.empty(remembered) for name in ("u", "v")},
+    }
 
 
 class _CSearch(ctypes.Structure):
