@@ -29,8 +29,9 @@ SMALL_SYSTEM = 2048
 #: make 1.3, 1.8 and 2 times as many searches of 20, 60 and 150 rows as one; if they are not compiled .8, 1.1 and 1.9.)
 WORTH_A_THREAD = 40
 
-#: Threads at most: more wait for Python's lock. (x86, 16 cores, four runs each: 300 rows in 2.9 s by one thread, 2.3 by
-#: three, 2.4 by four, 2.8 by six, 3.4 by sixteen; the borehole in 5.2, 4.5, 4.3, 5.6 and 6.6 s.)
+#: Threads at most: more find nothing to do, and wait for Python's lock. (x86, 16 cores, fastest of three: the borehole
+#: in .84 s by one thread, .63, .59 and .56 by two to four, .60 and .62 by six and eight; 300 rows in .37, .30, .31,
+#: .34, .38 and .35 s; 8 tasks of 60 points in .69, .54, .55, .57, .57 and .65 s.)
 AT_ONCE = 4
 
 #: By which the user limits threads, of this library too.
