@@ -151,6 +151,21 @@ def test_a_task_that_b_has_no_row_for_is_refused_before_any_memory_is_read():
 
 
 @float64
+def test_a_model_without_all_numbers_is_left_to_numpy():
+    rows, three = a_design(tasks=1), a_design()
+    for model, design in (
+        (Model(several(Full(B @ B.T)), 0.1), three),
+        (Model(SteinKernel(SquaredExponential([1.0, 2.0])), 0.1), rows),
+        (Model(SteinKernel(SquaredExponential(1.0), 1, [0.1, 0.2]), 0.1), rows),
+    ):
+        assert native.serves(model.kernel, design.size) and Evaluation(model, design).compiled is None
+    leaves = jax.tree.leaves(Model(several(Full(B @ B.T)), 0.1))
+    alike = jax.tree.leaves(Model(several(Full(B @ B.T)), [0.1, 0.1, 0.1]))
+    by_numpy = Evaluation(Model(several(Full(B @ B.T)), 0.1), three)([np.asarray(leaf) for leaf in leaves])[0]
+    assert by_numpy == pytest.approx(Evaluation(Model(several(Full(B @ B.T)), [0.1] * 3), three)(alike)[0], rel=1e-10)
+
+
+@float64
 def test_searches_side_by_side_do_not_disturb_each_other():
     model, design = CASES["columns"]
     leaves = [np.asarray(leaf) for leaf in jax.tree.leaves(model)]

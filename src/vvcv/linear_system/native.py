@@ -23,6 +23,7 @@ from ..stein import SteinKernel, SteinSum
 from ..stein.gram_matrix import check_tasks
 from .design import Design
 from .lapack import routine_address
+from .model import Model
 
 #: Rows up to which evaluations are made here: of more, BLAS is quicker with its products than loops over pairs are.
 MOST_ROWS = 512
@@ -50,6 +51,14 @@ class Compiled(NamedTuple):
 def serves(kernel: SteinKernel | SteinSum, rows: int) -> bool:
     """Whether evaluations of a Stein kernel on so many rows are made here."""
     return rows <= MOST_ROWS and all(map(_known, kernel.terms)) and _library() is not None
+
+
+def complete(model: Model, design: Design) -> bool:
+    """Whether a model has the numbers that `evaluation.c` reads: of tasks, of axes each or all alike, and of parts."""
+    numbers = (each for term in model.kernel.terms for each in (term.kernel.scalar.log_lengthscale, term.log_axes))
+    of_axes = {np.size(each) for each in numbers if each is not None} <= {1, design.side.points.shape[1]}
+    parts = len(design.rows_of_ridge.matrices) if model.log_parts.size else 0
+    return of_axes and np.size(model.log_noise) == design.tasks and model.log_parts.size == parts
 
 
 class NativeLikelihood:
@@ -98,7 +107,7 @@ class NativeLikelihood:
 
     def at(self, leaves: Leaves) -> tuple[float, float]:
         """The criterion of a model, and by what it is multiplied."""
-        entries = np.concatenate([np.reshape(leaf, -1) for leaf in leaves])
+        entries = np.concatenate([np.reshape(leaf, -1) for leaf in leaves], dtype=float)
         value = _library().vvcv_value(ctypes.byref(self._problem), entries.ctypes.data)
         if math.isnan(value):
             raise LinAlgError(
