@@ -38,6 +38,16 @@ def test_another_source_has_another_name(tmp_path):
     assert after.exists() and not before.exists()
 
 
+@needs_compiler
+@pytest.mark.parametrize("pythons", ["no-such-compiler -pthread", "", None])
+def test_where_the_compiler_of_python_is_not_here_the_machine_s_own_is_taken(tmp_path, monkeypatch, pythons):
+    source = tmp_path / "answer.c"
+    source.write_text(SOURCE)
+    monkeypatch.delenv("CC", raising=False)
+    monkeypatch.setattr(native.sysconfig, "get_config_var", lambda name: pythons)
+    assert ctypes.CDLL(str(native.build(source))).answer() == 42
+
+
 def test_a_compiler_that_fails_is_named_and_leaves_nothing(tmp_path, monkeypatch):
     source = tmp_path / "answer.c"
     source.write_text(SOURCE)

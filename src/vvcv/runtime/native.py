@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import os
+import shutil
 import subprocess
 import sysconfig
 from functools import cache
@@ -36,15 +37,21 @@ def build(source: Path) -> Path:
     target = built_file(source)
     if not target.exists():
         made = target.with_suffix(f".{os.getpid()}.so")
-        compiler = os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc"
         try:
-            command = [*compiler.split(), *FLAGS, "-o", str(made), str(source), "-lm"]
+            command = [*_compiler(), *FLAGS, "-o", str(made), str(source), "-lm"]
             subprocess.run(command, check=True, capture_output=True, text=True)
             made.replace(target)  # at once: another may be loading it
             _remove_others(target)
         finally:
             made.unlink(missing_ok=True)
     return target
+
+
+def _compiler() -> list[str]:
+    """What `CC` names, or the compiler that Python was built with if it is here, or the machine's own."""
+    named = os.environ.get("CC", "").split()
+    pythons = (sysconfig.get_config_var("CC") or "").split()
+    return named or (pythons if pythons and shutil.which(pythons[0]) else ["cc"])
 
 
 def _remove_others(target: Path) -> None:
