@@ -3,9 +3,9 @@
     python benchmarks/compiled.py [--seed 40000] [--repeats 3] [--out benchmarks/compiled.json]
 
 An evaluation is the restricted likelihood with its gradient, on one BLAS thread; a search has thirty, and as many as
-there are cores are made side by side, too. Estimates are rows of
-`time_to_answer.py`, each in a process of its own, first by one and then by the other, import not counted; the fastest
-of the repeats counts. How far the means of both lie apart is in units of the standard error.
+there are cores are made side by side, too. Estimates are rows of `time_to_answer.py`, each in a process of its own,
+first by one and then by the other, import not counted; the fastest of the repeats counts. How far the means of both lie
+apart is in units of the standard error.
 """
 
 from __future__ import annotations

@@ -43,7 +43,7 @@ MISTAKES = (
             "variance, draws = variance_of_mean(series, chains)",
             "variance, draws = float(np.var(series, ddof=1) / len(series)), float(len(series))"),
     Mistake("the restricted likelihood without its normal matrix", "src/vvcv/linear_system/system.py",
-            "System.likelihood", "self._log_determinant + log_determinant(self._normal)",
+            "System.restricted_likelihood", "self._log_determinant + log_determinant(self._normal)",
             "self._log_determinant"),
     Mistake("left-out values not divided by their share", "src/vvcv/linear_system/system.py",
             "System.leave_one_out", "self.weights / diagonal", "self.weights * 1.0"),

@@ -79,7 +79,7 @@ def test_what_lies_beyond_all_draws_counts_in_the_error_bar_of_functions_of_scal
 
 
 def test_the_variate_is_a_function_of_the_users_own_points_and_scores(found):
-    fresh = asked(*noisy_groups.draws(1000, 8, PRIORS))
+    fresh = asked(*noisy_groups.draws(2000, 8, PRIORS))
     for k in range(1, 4):
         task = fresh[k]
         left = task.values - found.control_variate(task.points, task.scores, k) - exact()[k]

@@ -3,9 +3,9 @@
    The same numbers as stein/host_gram.py, linear_system/dense.py and linear_system/evaluation.py give, whose formulas
    and names these are, in two calls that need nothing of Python: a search (tuning/descent.c) makes hundreds of them, and
    threads that search side by side would wait for Python's lock at each of the sixty calls of NumPy and LAPACK that one
-   takes otherwise. Here pairs of rows are gone through one by one, so squared distances have no error of expansion. Matrices are
-   symmetric; what counts is on and above the diagonal row by row, which LAPACK, column by column, calls lower. LAPACK's
-   own routines are SciPy's, handed over by address (linear_system/lapack.py). */
+   takes otherwise. Here pairs of rows are gone through one by one, so squared distances have no error of expansion.
+   Matrices are symmetric; what counts is on and above the diagonal row by row, which LAPACK, column by column, calls
+   lower. LAPACK's own routines are SciPy's, handed over by address (linear_system/lapack.py). */
 
 #include <math.h>
 #include <stdint.h>

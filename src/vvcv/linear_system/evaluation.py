@@ -122,9 +122,8 @@ class _OnHost:
         self._system = DenseSystem(covariance, design.columns, design.values)
         if self._criterion == "loo":
             return self._system.leave_one_out_likelihood(), 1.0
-        likelihood = self._system.likelihood
-        self._scale = likelihood.best_scale if self._scaled else 1.0
-        return likelihood.minus_log(self._scale), self._scale
+        self._scale = self._system.best_scale if self._scaled else 1.0
+        return self._system.restricted_likelihood(self._scale), self._scale
 
     def gradient(self) -> list[np.ndarray]:
         task, system = self._design.side.task, self._system

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -24,33 +23,6 @@ from .lapack import potrf
 
 #: Relative size below which a difference of two like numbers is rounding.
 ROUNDING = 1e-14
-
-
-class Likelihood(NamedTuple):
-    """What the restricted likelihood of W hangs on: log|W| + log|A'W^-1 A|, y'Py, N - q, and the columns of values."""
-
-    size: float
-    quadratic: float
-    freedom: int
-    columns: int
-
-    def minus_log(self, scale: float = 1.0) -> float:
-        """Of scale times W, minus its logarithm, without its constant.
-
-        (y'Py / scale + log|W| + log|A'W^-1 A| + (N - q) log scale) / 2, the last three for each column
-
-        >>> Likelihood(size=3.0, quadratic=4.0, freedom=2, columns=1).minus_log()
-        3.5
-        """
-        return float(0.5 * (self.quadratic / scale + self.columns * (self.size + self.freedom * np.log(scale))))
-
-    @property
-    def best_scale(self) -> float:
-        """The scale with which it is the largest: y'Py / (N - q)."""
-        scale = self.quadratic / (self.columns * max(self.freedom, 1))
-        if not 0 < scale < np.inf:
-            raise LinAlgError("Values that the columns leave nothing of have no scale.")
-        return scale
 
 
 class System(ABC):
@@ -90,15 +62,29 @@ class System(ABC):
         """How each coefficient depends on each value: (A' W^-1 A)^-1 A' W^-1."""
         return dtrtrs(self._normal, self._reducer.T, lower=1, trans=1)[0]
 
-    def restricted_likelihood(self) -> float:
-        """Minus the log restricted likelihood, without its constant."""
-        return self.likelihood.minus_log()
+    def restricted_likelihood(self, scale: float = 1.0) -> float:
+        """Minus the log restricted likelihood of scale times W, without its constant.
+
+        (y'Py / scale + log|W| + log|A'W^-1 A| + (N - q) log scale) / 2
+        """
+        size = self._log_determinant + log_determinant(self._normal) + self._freedom * np.log(scale)
+        return 0.5 * (self._quadratic / scale + self._count * size)
 
     @property
-    def likelihood(self) -> Likelihood:
-        """The restricted likelihood of W and its multiples."""
-        size, quadratic = self._log_determinant + log_determinant(self._normal), np.vdot(self.values, self.weights)
-        return Likelihood(size, float(quadratic), len(self.values) - len(self._normal), self._count)
+    def best_scale(self) -> float:
+        """The scale with which it is the largest: y'Py / (N - q)."""
+        scale = self._quadratic / (self._count * max(self._freedom, 1))
+        if not 0 < scale < np.inf:
+            raise LinAlgError("Values that the columns leave nothing of have no scale.")
+        return scale
+
+    @property
+    def _freedom(self) -> int:
+        return len(self.values) - len(self._normal)
+
+    @property
+    def _quadratic(self) -> float:
+        return float(np.vdot(self.values, self.weights))
 
     def leave_one_out(self) -> tuple[Float[np.ndarray, " N *m"], Float[np.ndarray, " N *m"]]:
         """Residual and variance of each value predicted from all others: P y / diag P and 1 / diag P."""
