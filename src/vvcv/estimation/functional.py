@@ -96,6 +96,11 @@ class Functional:
     __repr__ = __str__
 
 
+#: As many looks at an error as a bar tells of it. At 1 to 3 root mean squares of z lie nearer to one than without
+#: another look (12 functions, 100 replications each): .52 to 1.07 instead of .58 to 1.18.
+LOOKS = 2
+
+
 @float64
 def functional(source: Estimate | Tasks, g: Callable[[Any], Any] | str, *names: str, **options: Any) -> Functional:
     """A function of several expectations, with a standard error that knows how their errors go together.
@@ -106,9 +111,9 @@ def functional(source: Estimate | Tasks, g: Callable[[Any], Any] | str, *names: 
     squares and products that these need are added, of values less their plain average so that no digits are lost, and
     all is estimated in one call, with `options` of `estimate`. Where tasks share their points the function's linear
     part is then an integrand of its own, fitted by the same method with these options, and the surer of the two answers
-    is given: this takes as long as an estimate. Of an estimate that was loaded from a file, or whose rows were read
-    block by block, the covariance alone is known: the error bar of a difference of nearly equal integrands is then
-    wider.
+    is given, its error bar wider where they disagree: this takes as long as an estimate. Of an estimate that was loaded
+    from a file, or whose rows were read block by block, the covariance alone is known: the error bar of a difference of
+    nearly equal integrands is then wider.
     """
     made: AbstractContextManager = nullcontext()
     if isinstance(g, str):
@@ -217,9 +222,28 @@ def _delta(result: Estimate, g: Callable[[Any], Any], label: str, options: dict[
     parts = [result.tasks[0].carrying(row, f"linear part {k}") for k, row in enumerate(values)]
     own = estimate(Tasks(parts), **{**options, "check": False})
     moved, least = own.mean - flat @ result.mean, ROUNDING * (np.abs(flat) @ np.abs(result.mean))
-    entries = found.value.flat[several] + moved, np.hypot(own.std_error, least), own.freedom
-    surer = own.std_error < error.flat[several]
-    return _with_entries(found, several[surer], *(entry[surer] for entry in entries))
+    of_means, of_part = error.flat[several], np.hypot(own.std_error, least)
+    surer = of_part < of_means
+    value = found.value.flat[several] + np.where(surer, moved, 0.0)
+    known = np.broadcast_to(freedom, found.value.shape).flat[several]
+    bar = _seen_twice(np.minimum(of_part, of_means), np.maximum(of_part, of_means), moved)
+    return _with_entries(found, several, value, bar, np.where(surer, own.freedom, known))
+
+
+def _seen_twice(
+    surer: Float[np.ndarray, " k"], other: Float[np.ndarray, " k"], apart: Float[np.ndarray, " k"]
+) -> Float[np.ndarray, " k"]:
+    """The error of the surer of two answers, their distance one more look at it, which counts by how sure the other is.
+
+        error^2 = (LOOKS e^2 + w apart^2) / (LOOKS + w),   w = (e / other)^2
+
+    An error bar that is taken for being the smaller of two is too small more often than not.
+
+    >>> _seen_twice(np.array([1.0, 1.0]), np.array([1.0, 1e6]), np.array([4.0, 4.0])).round(3)
+    array([2.449, 1.   ])
+    """
+    weight = np.divide(surer, other, out=np.zeros_like(surer), where=np.isfinite(other) & (other > 0)) ** 2
+    return np.sqrt((LOOKS * surer**2 + weight * apart**2) / (LOOKS + weight))
 
 
 def _with_entries(found: Functional, which: Int[np.ndarray, " k"], *entries: Float[np.ndarray, " k"]) -> Functional:
