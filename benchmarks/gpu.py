@@ -38,7 +38,7 @@ from benchmarks.speed import problem
 from benchmarks.stages import Stages
 from benchmarks.time_to_answer import log_gamma
 from vvcv.linear_system.evaluation import criterion_and_gradient
-from vvcv.linear_system.model import solve
+from vvcv.linear_system.solution import solve
 from vvcv.runtime import memory
 from vvcv.runtime.device import placed
 from vvcv.runtime.precision import float64

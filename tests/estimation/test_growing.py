@@ -14,7 +14,7 @@ from vvcv.estimation import views
 from vvcv.linear_system.dense import DenseSystem
 from vvcv.linear_system.design import Design
 from vvcv.linear_system.mean_errors import Errors, Judgement, own_scale
-from vvcv.linear_system.model import solve
+from vvcv.linear_system.solution import solve
 from vvcv.runtime.precision import float64
 from vvcv.stein import gram
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from vvcv.kernels import Side, SquaredExponential
-from vvcv.linear_system import blocked, inverse, model, placed
+from vvcv.linear_system import blocked, inverse, placed, solution
 from vvcv.linear_system.dense import DenseSystem
 from vvcv.linear_system.design import Design, orthonormal_features
 from vvcv.linear_system.evaluation import criterion_and_gradient
@@ -106,7 +106,7 @@ def test_a_placed_covariance_is_that_of_the_rows_with_ones_for_padding(monkeypat
 def test_a_model_without_polynomial_parts_has_no_slopes_for_them():
     gradient = criterion_and_gradient(Model(SteinKernel(SquaredExponential(1.0)), [0.1, 0.1]), a_design())[1]
     assert gradient.log_parts.shape == (0,) and gradient.log_noise.shape == (2,)
-    noise = model._noise(Model(SteinKernel(SquaredExponential(1.0)), [0.5, 2.0]), a_design(), np.arange(9.0))
+    noise = solution._noise(Model(SteinKernel(SquaredExponential(1.0)), [0.5, 2.0]), a_design(), np.arange(9.0))
     expected = np.where(a_design().side.task == 0, 0.5 * 2.0, 2.0 * 6.5) * a_design().noise_weight
     np.testing.assert_allclose(noise, expected)
 
@@ -125,7 +125,7 @@ def test_features_are_orthonormal_and_those_that_say_nothing_are_left_out():
 
 
 def test_a_given_matrix_stays_on_the_host_where_there_is_no_device():
-    system = model.solve_matrix(np.diag([1.0, 1.0, 2.0]), np.ones((3, 1)), np.array([1.0, 3.0, 2.0]))
+    system = solution.solve_matrix(np.diag([1.0, 1.0, 2.0]), np.ones((3, 1)), np.array([1.0, 3.0, 2.0]))
     assert isinstance(system, DenseSystem)
     np.testing.assert_allclose(system.coefficients, [2.0])
-    assert isinstance(model.solve(Model(SteinKernel(SquaredExponential(1.0)), [0.1, 0.1]), a_design()), DenseSystem)
+    assert isinstance(solution.solve(Model(SteinKernel(SquaredExponential(1.0)), [0.1, 0.1]), a_design()), DenseSystem)

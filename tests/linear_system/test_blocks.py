@@ -12,7 +12,8 @@ from vvcv.data.chains import blocks
 from vvcv.kernels import Side, SquaredExponential
 from vvcv.linear_system.design import Design
 from vvcv.linear_system.mean_errors import Errors
-from vvcv.linear_system.model import Model, solve
+from vvcv.linear_system.model import Model
+from vvcv.linear_system.solution import solve
 from vvcv.stein import SteinKernel
 
 RNG = np.random.default_rng(3)

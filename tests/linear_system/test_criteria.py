@@ -9,7 +9,8 @@ from scipy.linalg import LinAlgError
 from vvcv.kernels import Full, Matern, Own, Separable, Side, SquaredExponential
 from vvcv.linear_system.design import Design
 from vvcv.linear_system.evaluation import Evaluation, criterion_and_gradient
-from vvcv.linear_system.model import Model, solve
+from vvcv.linear_system.model import Model
+from vvcv.linear_system.solution import solve
 from vvcv.stein import SteinKernel, SteinSum
 from vvcv.tuning.parameters import Parameters
 from vvcv.tuning.tune import tune

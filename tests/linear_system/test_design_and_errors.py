@@ -9,7 +9,8 @@ from vvcv.linear_system.design import Design
 from vvcv.linear_system.inverse import LEAF, diagonal_from_root, inverse_from_root, inverse_of_factor
 from vvcv.linear_system.mean_errors import Errors, Judgement, Outermost
 from vvcv.linear_system.merit import merit_of
-from vvcv.linear_system.model import Model, solve
+from vvcv.linear_system.model import Model
+from vvcv.linear_system.solution import solve
 from vvcv.stein import SteinKernel, gram, polynomial_features
 
 RNG = np.random.default_rng(0)

@@ -12,7 +12,8 @@ from vvcv.linear_system.design import Design
 from vvcv.linear_system.device import DeviceSystem
 from vvcv.linear_system.evaluation import criterion_and_gradient
 from vvcv.linear_system.mean_errors import Errors
-from vvcv.linear_system.model import Model, solve
+from vvcv.linear_system.model import Model
+from vvcv.linear_system.solution import solve
 from vvcv.paper import KernelVariate
 from vvcv.runtime.device import device_for, placed
 from vvcv.stein import Ridge, SteinKernel, SteinSum, tiled_gram

@@ -9,7 +9,8 @@ from vvcv.data import Prepared
 from vvcv.kernels import Full, Separable, Side, SquaredExponential
 from vvcv.linear_system.design import Design
 from vvcv.linear_system.mean_errors import Errors, Outermost
-from vvcv.linear_system.model import Model, solve
+from vvcv.linear_system.model import Model
+from vvcv.linear_system.solution import solve
 from vvcv.stein import SteinKernel
 
 RNG = np.random.default_rng(7)

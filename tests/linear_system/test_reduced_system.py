@@ -6,7 +6,8 @@ import pytest
 from vvcv.kernels import Fixed, Full, Matern, Own, Separable, Side
 from vvcv.linear_system.dense import DenseSystem
 from vvcv.linear_system.design import Design
-from vvcv.linear_system.model import Model, solve
+from vvcv.linear_system.model import Model
+from vvcv.linear_system.solution import solve
 from vvcv.stein import SteinKernel, gram
 
 SIZES = (14, 9, 6)

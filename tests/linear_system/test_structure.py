@@ -8,7 +8,8 @@ from vvcv.data import Prepared, Task, Tasks, merge_duplicates
 from vvcv.kernels import Diagonal, Full, Matern, Own, Separable, Side, SquaredExponential
 from vvcv.linear_system.dense import DenseSystem
 from vvcv.linear_system.design import Design, orthonormal_features
-from vvcv.linear_system.model import Model, solve
+from vvcv.linear_system.model import Model
+from vvcv.linear_system.solution import solve
 from vvcv.stein import SteinKernel, SteinSum, gram, polynomial_features
 
 SIZES = (15, 10)

@@ -14,7 +14,7 @@ from ..kernels import Kernel, Own, Separable, Side, correlation
 from ..linear_system.design import Design, orthonormal_features
 from ..linear_system.mean_errors import Errors, Judgement
 from ..linear_system.merit import merit_of
-from ..linear_system.model import solve
+from ..linear_system.solution import solve
 from ..runtime.once import cached_property
 from ..stein import Ridge, SteinKernel, gram, polynomial_features, task_matrix, with_kernel
 from ..tuning.found import Found

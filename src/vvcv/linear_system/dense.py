@@ -33,10 +33,27 @@ class DenseSystem(System):
         values: Float[np.ndarray, " N *m"],
     ) -> None:
         # The transpose of a row-major array is column-major, as LAPACK wants it: no copy.
-        self._factor = cholesky(np.asarray(covariance.T, dtype=float, order="F"), "covariance matrix")
+        factor = cholesky(np.asarray(covariance.T, dtype=float, order="F"), "covariance matrix")
         solved = np.array(np.concatenate([columns, values.reshape(len(values), -1)], axis=1), order="F")
-        potrs(self._factor, solved)
-        super().__init__(solved, columns, values, log_determinant(self._factor))
+        potrs(factor, solved)
+        self._begin(factor, solved, columns, values)
+
+    @classmethod
+    def of_factor(
+        cls,
+        factor: Float[np.ndarray, "N N"],
+        solved: Float[np.ndarray, "N q+m"],
+        columns: Float[np.ndarray, "N q"],
+        values: Float[np.ndarray, " N *m"],
+    ) -> DenseSystem:
+        """The same where the lower Cholesky factor of W, whose memory it takes over, and W^-1 [A y] are known."""
+        system = object.__new__(cls)
+        system._begin(factor, solved, columns, values)
+        return system
+
+    def _begin(self, factor: np.ndarray, solved: np.ndarray, columns: np.ndarray, values: np.ndarray) -> None:
+        self._factor = factor
+        super().__init__(solved, columns, values, log_determinant(factor))
 
     def restricted_likelihood_cotangent(self, scale: float = 1.0) -> Float[np.ndarray, "N N"]:
         """d(restricted likelihood)/dW = (P - P y (P y)' / scale) / 2, its upper triangle (row-major) alone."""
@@ -75,11 +92,13 @@ class DenseSystem(System):
     def _inverse_diagonal(self) -> Float[np.ndarray, " N"]:
         return np.diag(self._inverse) if "_inverse" in vars(self) else diagonal_from_root(self._root)
 
-    def _inverse_block(self, rows: Int[np.ndarray, " k"]) -> Float[np.ndarray, "k k"]:
+    def _inverse_blocks(self, folds: Int[np.ndarray, "f k"]) -> Float[np.ndarray, "f k k"]:
         if "_inverse" in vars(self):
-            return self._inverse[np.maximum.outer(rows, rows), np.minimum.outer(rows, rows)]
-        columns = np.where(np.arange(len(self._root))[:, None] >= rows, self._root[:, rows], 0.0)
-        return columns.T @ columns
+            down, right = folds[:, :, None], folds[:, None, :]
+            return self._inverse[np.maximum(down, right), np.minimum(down, right)]
+        columns = self._root.T[folds]  # of the lower triangle
+        columns[np.arange(len(self._root)) < folds[:, :, None]] = 0.0
+        return columns @ columns.swapaxes(1, 2)
 
     def _projection(self) -> Float[np.ndarray, "N N"]:
         inverse = np.tril(self._inverse)

@@ -112,15 +112,19 @@ class Design:
         """The rows, and those of other tasks at their points."""
         return rows if self.point is None else np.flatnonzero(np.isin(self.point, self.point[rows]))
 
-    def rows(self, task: int) -> np.ndarray:
+    def rows(self, task: int) -> Int[np.ndarray, " n"]:
         """Indices of the rows of one task."""
-        return np.flatnonzero(self.side.task == task)
+        return self._rows[task]
+
+    @cached_property
+    def _rows(self) -> list[Int[np.ndarray, " n"]]:
+        return [np.flatnonzero(self.side.task == task) for task in range(self.tasks)]
 
     def task_means(self, numbers: Float[np.ndarray, " N *m"]) -> Float[np.ndarray, " T"]:
         """Means over the rows of each task, or of each column where tasks share their rows."""
         if numbers.ndim == 2:
             return numbers.mean(axis=0)
-        return np.array([numbers[self.rows(task)].mean() for task in range(self.tasks)])
+        return np.bincount(self.side.task, weights=numbers, minlength=self.tasks) / self.counts
 
     def only(self, task: int) -> Design:
         """The design of one task alone, with its indicator as the only column."""

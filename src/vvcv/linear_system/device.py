@@ -78,6 +78,9 @@ class DeviceSystem(System):
         return np.asarray(_squares_of_columns(self._triangle))[: self._size]
 
     @float64
+    def _inverse_blocks(self, folds: Int[np.ndarray, "f k"]) -> Float[np.ndarray, "f k k"]:
+        return np.array([self._inverse_block(rows) for rows in folds])
+
     def _inverse_block(self, rows: Int[np.ndarray, " k"]) -> Float[np.ndarray, "k k"]:
         padded = np.pad(rows, (0, -len(rows) % blocked.LEAF))  # folds of nearly equal size are one compilation
         return np.asarray(_product_of_columns(self._triangle, padded))[: len(rows), : len(rows)]

@@ -79,9 +79,8 @@ def _home(model: Model, design: Design, criterion: Criterion, scaled: bool) -> _
     device = device_for(design.size)
     if device is not None:
         return _OnDevice(model, design, criterion, scaled, device)
-    if criterion == "reml" and native.serves(model.kernel, design.size) and native.complete(model, design):
-        return native.NativeLikelihood(model.kernel, model.log_parts.size, design, scaled)
-    return _OnHost(model, design, criterion, scaled)
+    compiled = native.likelihood(model, design, scaled) if criterion == "reml" else None
+    return compiled or _OnHost(model, design, criterion, scaled)
 
 
 class _OnDevice:

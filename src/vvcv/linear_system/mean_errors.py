@@ -104,10 +104,9 @@ class Outermost(NamedTuple):
     @classmethod
     def of(cls, system: System, design: Design, axes: Float[np.ndarray, " d"]) -> Outermost:
         """Of a solved system, `axes` being how much each counts: r_S' (cov r_S)^-1 r_S is r_S' c_S, c its weights."""
+        folds = [design.with_others_there(_farthest(design, task, axes)) for task in range(design.tasks)]
         tails, fars = [], []
-        for task in range(design.tasks):
-            rows = design.with_others_there(_farthest(design, task, axes))
-            ((residual, _),) = system.leave_rows_out([rows])
+        for task, (rows, (residual, _)) in enumerate(zip(folds, system.leave_rows_out(folds), strict=True)):
             tails.append(np.atleast_1d(system.influence[task, rows] @ residual))
             squares = np.atleast_1d(np.mean(residual * system.weights[rows], axis=0))
             fars.append(np.sqrt(np.maximum(squares, 0.0)))

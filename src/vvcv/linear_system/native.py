@@ -11,16 +11,20 @@ import ctypes
 import math
 from collections.abc import Sequence
 from functools import cache
+from itertools import accumulate
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 import jax
 import numpy as np
+from jaxtyping import Float
 from scipy.linalg import LinAlgError
 
 from ..kernels import Full, Kernel, Matern, SquaredExponential
 from ..runtime.native import PACKAGE, library
 from ..stein import SteinKernel, SteinSum
 from ..stein.gram_matrix import check_tasks
+from .dense import DenseSystem
 from .design import Design
 from .lapack import routine_address
 from .model import Model
@@ -48,6 +52,13 @@ class Compiled(NamedTuple):
     factor: int
 
 
+def likelihood(model: Model, design: Design, scaled: bool = False) -> NativeLikelihood | None:
+    """The restricted likelihood of models of this form on a design, if they are evaluated here."""
+    if not serves(model.kernel, design.size) or not complete(model, design):
+        return None
+    return NativeLikelihood(model.kernel, model.log_parts.size, design, scaled)
+
+
 def serves(kernel: SteinKernel | SteinSum, rows: int) -> bool:
     """Whether evaluations of a Stein kernel on so many rows are made here."""
     return rows <= MOST_ROWS and all(map(_known, kernel.terms)) and _library() is not None
@@ -66,44 +77,20 @@ class NativeLikelihood:
 
     def __init__(self, kernel: SteinKernel | SteinSum, parts: int, design: Design, scaled: bool) -> None:
         check_tasks(kernel, design.side)
-        columns, values = _rows(design.columns.T), _rows(design.values.T).reshape(-1, design.size)
-        (n, d), t, q, m = design.side.points.shape, design.tasks, len(columns), len(values)
-        terms = [_Term(term, design) for term in kernel.terms]
-        self._shapes = [shape for term in terms for shape in term.shapes] + [(t,), (parts,)]
-        self._slope, self._scale = np.empty(sum(map(math.prod, self._shapes))), np.ones(1)
-        arrays = {
-            "points": _with_room(design.side.points.T),
-            "scores": _with_room(design.side.scores.T),
-            "task": np.ascontiguousarray(design.side.task, dtype=np.int64),
-            "column": columns,
-            "value": values,
-            "part": design.rows_of_ridge.matrices if parts else np.empty(0),
-            "noise_weight": _rows(design.noise_weight),
-            "count": design.counts.astype(float),
-            "noise": np.empty(t),
-            "variance": np.empty(parts),
-            "matrix": np.empty((n, n)),
-            "solved": np.empty((q + m, n)),
-            "normal": np.empty((q, q)),
-            "coefficients": np.empty(q),
-            "weights": np.empty((m, n)),
-            "own_noise": np.empty(n),
-            "work": np.zeros((WORK, n + LANES)),
-            "axis": np.empty((AXIS, d)),
-            "total": np.empty(t),
-            "by_noise": np.empty(t),
-            "by_part": np.empty(parts),
-            "scale": self._scale,
-        }
-        sizes = {"n": n, "d": d, "tasks": t, "columns": q, "values": m, "parts": parts, "lead": n + LANES}
+        rows, terms = _rows_of(design), [_Term(term, design) for term in kernel.terms]
+        sizes = rows.sizes | {"parts": parts, "lead": design.size + LANES}
+        self._room = _Room(_shapes(**sizes))
         self._problem = _CProblem(
             **sizes,
             scaled=scaled,
             terms=len(terms),
             term=(_CTerm * len(terms))(*(term.as_c for term in terms)),
-            **{name: array.ctypes.data for name, array in arrays.items()},
+            part=design.rows_of_ridge.matrices.ctypes.data if parts else None,
+            **rows.addresses,
+            **self._room.addresses,
         )
-        self._in_use = terms, arrays  # as long as their addresses are
+        self._kernel, self._design = kernel, design
+        self._in_use = rows, terms  # as long as their addresses are
 
     def at(self, leaves: Leaves) -> tuple[float, float]:
         """The criterion of a model, and by what it is multiplied."""
@@ -114,36 +101,97 @@ class NativeLikelihood:
                 "The covariance matrix, or the normal matrix of the columns, is not positive definite, or the columns "
                 "leave nothing of the values."
             )
-        return value, float(self._scale[0])
+        return value, float(self._room["scale"][0])
 
     def gradient(self) -> list[np.ndarray]:
         """The gradient's leaves there, once."""
-        _library().vvcv_slope(ctypes.byref(self._problem), self._slope.ctypes.data)
-        ends = np.cumsum([math.prod(shape) for shape in self._shapes])[:-1]
-        return [part.reshape(s).copy() for part, s in zip(np.split(self._slope, ends), self._shapes, strict=True)]
+        of_rest = [(self._problem.tasks,), (self._problem.parts,)]
+        shapes = [np.shape(leaf) for leaf in jax.tree.leaves(self._kernel)] + of_rest
+        ends = np.cumsum([math.prod(shape) for shape in shapes])
+        slope = np.empty(ends[-1])
+        _library().vvcv_slope(ctypes.byref(self._problem), slope.ctypes.data)
+        return [part.reshape(shape) for part, shape in zip(np.split(slope, ends[:-1]), shapes, strict=True)]
+
+    def system(self, leaves: Leaves) -> DenseSystem:
+        """A model's solution, which takes over the memory: nothing else is evaluated here afterwards."""
+        self.at(leaves)
+        factor, solved = self._room["matrix"].T, self._room["solved"].T  # row-major there, column-major here
+        return DenseSystem.of_factor(factor, solved, self._design.columns, self._design.values)
 
     @property
     def compiled(self) -> Compiled:
         """The same for a search that is compiled itself, as long as this is kept."""
         calls = (_library().vvcv_value, _library().vvcv_slope)
         value, slope = (ctypes.cast(call, ctypes.c_void_p).value or 0 for call in calls)
-        return Compiled(value, slope, ctypes.addressof(self._problem), self._scale.ctypes.data)
+        return Compiled(value, slope, ctypes.addressof(self._problem), self._problem.scale)
+
+
+class _Rows:
+    """A design as `evaluation.c` sees it."""
+
+    def __init__(self, design: Design) -> None:
+        columns, values = _in_rows(design.columns.T), _in_rows(design.values.T).reshape(-1, design.size)
+        arrays = {
+            "points": _with_room(design.side.points.T),
+            "scores": _with_room(design.side.scores.T),
+            "task": np.ascontiguousarray(design.side.task, dtype=np.int64),
+            "column": columns,
+            "value": values,
+            "noise_weight": _in_rows(design.noise_weight),
+            "count": design.counts.astype(float),
+        }
+        (n, d), t = design.side.points.shape, design.tasks
+        self.sizes = {"n": n, "d": d, "tasks": t, "columns": len(columns), "values": len(values)}
+        self.addresses = {name: array.ctypes.data for name, array in arrays.items()}
+        self._in_use = arrays
+
+
+_ROWS: WeakKeyDictionary[Design, _Rows] = WeakKeyDictionary()
+
+
+def _rows_of(design: Design) -> _Rows:
+    """Made once: a design sees many models."""
+    if design not in _ROWS:
+        _ROWS[design] = _Rows(design)
+    return _ROWS[design]
+
+
+def _shapes(n: int, d: int, tasks: int, columns: int, values: int, parts: int, lead: int) -> dict[str, tuple[int, ...]]:
+    """Of the arrays that `evaluation.c` works in."""
+    return {
+        **{"matrix": (n, n), "solved": (columns + values, n), "weights": (values, n), "own_noise": (n,)},
+        **{"normal": (columns, columns), "coefficients": (columns,), "work": (WORK, lead), "axis": (AXIS, d)},
+        **dict.fromkeys(("noise", "total", "by_noise"), (tasks,)),
+        **dict.fromkeys(("variance", "by_part"), (parts,)),
+        "scale": (1,),
+    }
+
+
+class _Room:
+    """Arrays of given shapes in one piece of memory, and their addresses."""
+
+    def __init__(self, shapes: dict[str, tuple[int, ...]]) -> None:
+        ends = list(accumulate(map(math.prod, shapes.values())))
+        self._memory, self._shapes = np.zeros(ends[-1]), shapes
+        self._starts = dict(zip(shapes, [0, *ends], strict=False))
+        first = self._memory.ctypes.data
+        self.addresses = {name: first + start * self._memory.itemsize for name, start in self._starts.items()}
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        start, shape = self._starts[name], self._shapes[name]
+        return self._memory[start : start + math.prod(shape)].reshape(shape)
 
 
 class _Term:
-    """One Stein kernel as `evaluation.c` knows it, and the shapes of its leaves."""
+    """One Stein kernel as `evaluation.c` knows it."""
 
     def __init__(self, term: SteinKernel, design: Design) -> None:
         only, form, scalar = term.kernel.only_task, term.kernel.task_form, term.kernel.scalar
         of_task = design.gram.tasks  # of rows that are sorted by task
         window = slice(0, design.size) if only is None else of_task.get(only, slice(0, 0))
         tasks, d = 0 if form is None else form.count, design.side.points.shape[1]
-        self.shapes = [np.shape(leaf) for leaf in jax.tree.leaves(term)]
-        arrays = {
-            **{name: np.empty((tasks, tasks)) for name in ("b", "by_b")},
-            **{name: np.empty(d) for name in ("axes", "lam", "by_axes", "by_lam")},
-            "factor": np.zeros((tasks, tasks)),
-        }
+        of_tasks, of_axes = ("b", "by_b", "factor"), ("axes", "lam", "by_axes", "by_lam")
+        self._room = _Room(dict.fromkeys(of_tasks, (tasks, tasks)) | dict.fromkeys(of_axes, (d,)))
         self.as_c = _CTerm(
             start=window.start,
             stop=window.stop,
@@ -151,9 +199,8 @@ class _Term:
             tasks=tasks,
             lengths=np.size(scalar.log_lengthscale),
             weights=0 if term.log_axes is None else np.size(term.log_axes),
-            **{name: array.ctypes.data for name, array in arrays.items()},
+            **self._room.addresses,
         )
-        self._in_use = arrays
 
 
 class _CTerm(ctypes.Structure):
@@ -204,10 +251,12 @@ def _roughness(scalar: Kernel) -> int | None:
     return int(scalar.nu) if isinstance(scalar, Matern) else 0
 
 
-def _with_room(rows: np.ndarray) -> np.ndarray:
+def _with_room(rows: Float[np.ndarray, "d n"]) -> Float[np.ndarray, "d lead"]:
     """Rows of numbers, each with room for LANES behind it."""
-    return _rows(np.pad(rows, ((0, 0), (0, LANES))))
+    roomy = np.zeros((len(rows), rows.shape[1] + LANES))
+    roomy[:, :-LANES] = rows
+    return roomy
 
 
-def _rows(array: np.ndarray) -> np.ndarray:
+def _in_rows(array: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(array, dtype=float)

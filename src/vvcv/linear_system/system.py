@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
+from itertools import groupby, islice
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -23,6 +24,9 @@ from .lapack import potrf
 
 #: Relative size below which a difference of two like numbers is rounding.
 ROUNDING = 1e-14
+
+#: Rows of folds that are left out at once: few beside N, whose numbers each of them has.
+ROWS_AT_ONCE = 128
 
 
 class System(ABC):
@@ -98,18 +102,19 @@ class System(ABC):
 
     def leave_rows_out(self, folds: Iterable[Int[np.ndarray, " k"]]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Residuals, (P_SS)^-1 (P y)_S, of each fold S of rows predicted from all others, and their covariance."""
-        for rows in folds:
-            reducer = self._reducer[rows]
-            covariance = np.linalg.inv(self._inverse_block(rows) - reducer @ reducer.T)
-            yield covariance @ self.weights[rows], covariance
+        for rows in _batches(folds):
+            reducer, weights = self._reducer[rows], self.weights[rows]
+            covariance = np.linalg.inv(self._inverse_blocks(rows) - reducer @ reducer.swapaxes(1, 2))
+            residual = covariance @ weights.reshape(*rows.shape, -1)
+            yield from zip(residual.reshape(weights.shape), covariance, strict=True)
 
     @abstractmethod
     def _inverse_diagonal(self) -> Float[np.ndarray, " N"]:
         """The diagonal of W^-1."""
 
     @abstractmethod
-    def _inverse_block(self, rows: Int[np.ndarray, " k"]) -> Float[np.ndarray, "k k"]:
-        """W^-1 between some of the rows."""
+    def _inverse_blocks(self, folds: Int[np.ndarray, "f k"]) -> Float[np.ndarray, "f k k"]:
+        """W^-1 between the rows of each fold."""
 
     @property
     def _count(self) -> int:
@@ -120,6 +125,17 @@ class System(ABC):
         whole = self._inverse_diagonal()
         # A row that no other row predicts has none left but rounding errors of either sign.
         return np.maximum(whole - np.sum(self._reducer**2, axis=1), ROUNDING * whole)
+
+
+def _batches(folds: Iterable[Int[np.ndarray, " k"]]) -> Iterator[Int[np.ndarray, "f k"]]:
+    """Folds of one size that follow each other, as many as have few rows together.
+
+    >>> [batch.shape for batch in _batches([np.arange(3), np.arange(3), np.arange(4)])]
+    [(2, 3), (1, 4)]
+    """
+    for size, alike in groupby(folds, len):
+        while batch := list(islice(alike, max(ROWS_AT_ONCE // max(size, 1), 1))):
+            yield np.array(batch)
 
 
 def log_determinant(factor: Float[np.ndarray, "k k"]) -> float:

@@ -19,7 +19,7 @@ from jaxtyping import Float, Int
 from scipy.linalg import LinAlgError, cholesky, solve
 
 from ..data import is_number
-from ..linear_system.model import solve_matrix
+from ..linear_system.solution import solve_matrix
 from ..runtime.precision import float64
 from .objective import Objective, Variance
 from .problem import Problem

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..data import one_of
 from ..linear_system.design import Design
-from ..linear_system.model import solve
+from ..linear_system.solution import solve
 from .closed_form import joint_solution, solution_given_means
 from .error_bars import exact_covariance
 from .objective import Objective, Variance, check_objective, check_penalty

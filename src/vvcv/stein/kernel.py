@@ -17,7 +17,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
-from scipy.special import logsumexp
 
 from ..kernels import Kernel, MatrixKernel, Radial, Side
 from ..kernels.base import positive
@@ -95,7 +94,8 @@ def axis_shares(kernel: SteinKernel | SteinSum, d: int) -> Float[np.ndarray, " d
     array([0.625, 0.375])
     """
     logs = [np.zeros(d) + (0.0 if term.log_axes is None else term.log_axes) for term in kernel.terms]
-    return np.mean([np.exp(each - logsumexp(each)) for each in logs], axis=0)
+    weights = [np.exp(each - np.max(each)) for each in logs]
+    return np.mean([each / each.sum() for each in weights], axis=0)
 
 
 def with_kernel(term: SteinKernel, kernel: Kernel | MatrixKernel) -> SteinKernel:

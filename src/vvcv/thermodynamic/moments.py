@@ -20,7 +20,8 @@ from ..data import AnySystem, Prepared, Tasks
 from ..kernels import Separable
 from ..linear_system.design import Design
 from ..linear_system.evaluation import criterion_and_gradient
-from ..linear_system.model import Model, solve
+from ..linear_system.model import Model
+from ..linear_system.solution import solve
 from ..linear_system.system import System
 from ..runtime.threads import threads_for
 from ..stein import SteinKernel

@@ -11,7 +11,8 @@ from ..kernels import Kernel
 from ..linear_system.design import Design
 from ..linear_system.evaluation import Criterion, Evaluation
 from ..linear_system.mean_errors import Judgement
-from ..linear_system.model import Model, solve
+from ..linear_system.model import Model
+from ..linear_system.solution import solve
 from .descent import Memory
 from .found import Found
 from .levels import LEVELS
