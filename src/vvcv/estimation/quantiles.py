@@ -1,12 +1,13 @@
 """`probability` and `quantile`: expectations of steps, which control variates help little; the gain says how much.
 
     P(f <= c) = E[1{f <= c}]
-    q_p = Q(Phi(z_p - (P(f <= Q(p)) - p) / phi(z_p))),   Q the draws' own quantiles; its error: that of P over a density
+    q_p = Q(Phi(z_p - (P(f <= Q(p)) - p) / phi(z_p))),   Q the draws' own quantiles
+    error^2 = (error of P)^2 + |P(f <= Q(p)) - p| / n, over a density squared
 
 A step is rough, and smooth functions of mean zero follow it badly: expect gains of 1 to 4 where means gain thousands.
 Quantiles are corrected along the draws' own, on the scale of a normal: those of an increasing function of f are that
-function of those of f. (Slow chains are corrected by much, and a straight line would leave skewed draws.) The density
-is the slope of the draws' quantiles across a window, on that scale.
+function of those of f. (Slow chains are corrected by much, and a straight line would leave skewed draws.) How many draws lie on the way is
+chance: the second part of the error. The density is the slope of the draws' quantiles across a window, on that scale.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from jaxtyping import Float
 from scipy.special import ndtr, ndtri
 
 from ..data import Task, Tasks, is_number, probability_between, require
-from ..data.chains import effective_sizes
+from ..data.chains import effective_size
 from .functional import Functional
 from .result import Estimate
 from .run import check_options, estimate
@@ -73,12 +74,13 @@ def quantile(source: Any, name: str, prob: float, **options: Any) -> Functional:
     centre = float(np.quantile(values, prob))
     found = probability(tasks, name, below=centre, **options)
     off = float(found.value) - float(np.mean(values <= centre))  # from the plain share: prob is rounded to a draw
+    between = np.sqrt(abs(off) / (prob * (1 - prob))) * found.plain_std_error
     moved = ndtri(prob) - off * np.sqrt(2 * np.pi) * np.exp(ndtri(prob) ** 2 / 2)
     stretch = _quantile_slope(values, prob, moved)
     return Functional(
         f"quantile {prob:g} of {name}",
         np.asarray(centre + _between(values, float(ndtr(moved))) - _between(values, prob)),
-        found.std_error * stretch,
+        np.hypot(found.std_error, between) * stretch,
         np.asarray(centre),
         found.plain_std_error * stretch,
         found.freedom,
@@ -86,7 +88,7 @@ def quantile(source: Any, name: str, prob: float, **options: Any) -> Functional:
 
 
 def _all_on_one_side(task: Task, step: Task) -> Functional:
-    size = float(effective_sizes(task.values[:, None], task.chains)[0])
+    size = min(effective_size(task.values, task.chains), task.size)
     share, error = np.asarray(step.values[0]), np.asarray(np.log(20) / (ndtri(0.975) * size))
     return Functional(str(step.name), share, error, share, error, np.inf)
 
