@@ -2,6 +2,7 @@
 
 import shutil
 import threading
+import weakref
 
 import jax
 import numpy as np
@@ -132,6 +133,16 @@ def test_turned_axes_give_the_same_to_the_last_bit():
     assert results[0][0] == results[1][0]
     for slope, same in zip(results[0][1], results[1][1], strict=True):
         np.testing.assert_array_equal(slope, same)
+
+
+def test_what_it_has_the_address_of_is_kept_whatever_others_do_with_the_design():
+    model, design = CASES["parts"]
+    home, ridge = native.NativeLikelihood(model.kernel, model.log_parts.size, design, scaled=False), design.rows_of_ridge
+    part = weakref.ref(ridge.matrices)
+    del vars(ridge)["matrices"]  # as a thread that makes it a second time
+    assert part() is not None
+    del home
+    assert part() is None
 
 
 @float64

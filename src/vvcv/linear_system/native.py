@@ -79,18 +79,18 @@ class NativeLikelihood:
         check_tasks(kernel, design.side)
         rows, terms = _rows_of(design), [_Term(term, design) for term in kernel.terms]
         sizes = rows.sizes | {"parts": parts, "lead": design.size + LANES}
-        self._room = _Room(_shapes(**sizes))
+        self._room, part = _Room(_shapes(**sizes)), design.rows_of_ridge.matrices if parts else None
         self._problem = _CProblem(
             **sizes,
             scaled=scaled,
             terms=len(terms),
             term=(_CTerm * len(terms))(*(term.as_c for term in terms)),
-            part=design.rows_of_ridge.matrices.ctypes.data if parts else None,
+            part=None if part is None else part.ctypes.data,
             **rows.addresses,
             **self._room.addresses,
         )
         self._kernel, self._design = kernel, design
-        self._in_use = rows, terms  # as long as their addresses are
+        self._in_use = rows, terms, part  # as long as their addresses are, whatever other threads put in their places
 
     def at(self, leaves: Leaves) -> tuple[float, float]:
         """The criterion of a model, and by what it is multiplied."""
