@@ -137,7 +137,8 @@ def test_turned_axes_give_the_same_to_the_last_bit():
 
 def test_what_it_has_the_address_of_is_kept_whatever_others_do_with_the_design():
     model, design = CASES["parts"]
-    home, ridge = native.NativeLikelihood(model.kernel, model.log_parts.size, design, scaled=False), design.rows_of_ridge
+    ridge = design.rows_of_ridge
+    home = native.NativeLikelihood(model.kernel, model.log_parts.size, design, scaled=False)
     part = weakref.ref(ridge.matrices)
     del vars(ridge)["matrices"]  # as a thread that makes it a second time
     assert part() is not None

@@ -2,6 +2,7 @@
 
     values   Hill's index of either tail: below 2 there is no variance
     target   the degrees of freedom of Student's t whose tail its scores have (`data.tails`)
+    inputs   powers by which their densities fall, where their laws are known
 
 Few points tell a target's tail by its scores where their distances alone do not: the scores are no estimates.
 """
@@ -11,16 +12,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 
-from ..data.tails import LIGHT, StudentTail
-from ..data.task import Tasks
+from ..data.tails import LIGHT, StudentTail, grows
+from ..data.task import HeavyInput, Tasks
 from .findings import Finding, Severity
 from .sample import Sample
-
-#: Integrands grow into the tail whose values spread so much more at the outer points than at the others, and whose
-#: largest distance from the median is so much more than nine tenths of them have: bounded ones do not do both.
-GROWING, REACHING = 1.2, 1.25
 
 
 class Tail(NamedTuple):
@@ -42,6 +39,7 @@ def describe_tails(tasks: Tasks, samples: list[Sample]) -> list[Finding]:
         for name, tail in tails.items()
         if tail is not None
     ]
+    found += _heavy_inputs(tasks)
     return found + [finding for sample in samples for finding in _heavy_target(sample, tasks)]
 
 
@@ -64,12 +62,6 @@ def heavy_tail(values: Float[np.ndarray, " n"], sure: float = 3.0) -> Tail | Non
     return Tail(index, "warning" if surely else "note") if probably else None
 
 
-def _grows(values: Float[np.ndarray, " n"], outer: Bool[np.ndarray, " n"]) -> bool:
-    distance = np.abs(values - np.median(values))
-    wider = values[outer].std() > GROWING * values[~outer].std()
-    return bool(wider and distance.max() > REACHING * np.quantile(distance, 0.9))
-
-
 def _hill(excess: Float[np.ndarray, " k"]) -> tuple[float, int] | None:
     largest = np.unique(excess)[::-1]  # repeats of a stuck chain are one excess, not many
     count = int(min(largest.size / 5, 2 * np.sqrt(largest.size)))
@@ -82,17 +74,33 @@ def _heavy_target(sample: Sample, tasks: Tasks) -> list[Finding]:
     tail = StudentTail.of(sample.points, sample.scores)
     if tail is None or tail.at_most >= LIGHT:
         return []
-    outer = np.zeros(sample.size, dtype=bool)
-    outer[tail.outer] = True
-    values = {name: tasks[name].values for name in sample.names}
-    growing = [name for name, f in values.items() if _grows(f, outer)]
+    distance = np.zeros(sample.size)
+    distance[tail.outer] = 1.0
+    growing = [name for name in sample.names if grows(tasks[name].values, distance)]
     if not growing:
         return []
-    shown = ", ".join(map(repr, growing[:3])) + (f" and {len(growing) - 3} more" if len(growing) > 3 else "")
-    message = (
-        "the target has heavy tails, by its scores those of Student's t with about "
-        f"{tail.freedom:.1f} degrees of freedom, into which the values of {shown} grow: rare large values are missing "
-        "from most samples, and error bars are too narrow."
-    )
+    what = f"the target has heavy tails, by its scores those of Student's t with about {tail.freedom:.1f} degrees of "
     remedy = "Bound or transform the integrand, or reparametrise so that tails are light; more points help slowly."
-    return [Finding("warning", "heavy-tails", message, remedy, sample.label)]
+    return [Finding("warning", "heavy-tails", what + f"freedom, {_into_which(growing)}", remedy, sample.label)]
+
+
+def _heavy_inputs(tasks: Tasks) -> list[Finding]:
+    """Of inputs whose laws are known nothing need be guessed from a sample."""
+    growing: dict[HeavyInput, list[str]] = {}
+    for task, name in zip(tasks, tasks.names, strict=True):
+        for heavy in task.tails:
+            growing.setdefault(heavy, []).append(name)
+    what = "the density of input {0.name!r} falls no faster than its power -{1:.2g}, "
+    remedy = "Bound or transform the model's value, or the input if its law overstates it; more runs help slowly."
+    return [
+        Finding("warning", "heavy-tails", what.format(heavy, heavy.power + 1) + _into_which(names), remedy)
+        for heavy, names in growing.items()
+    ]
+
+
+def _into_which(names: list[str]) -> str:
+    shown = ", ".join(map(repr, names[:3])) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+    return (
+        f"into which the values of {shown} grow: rare large values are missing from most samples, and error bars are "
+        "too narrow."
+    )

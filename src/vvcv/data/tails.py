@@ -52,6 +52,25 @@ ROUND = 0.13
 LEAST = 1.0
 
 
+#: Integrands grow into the tail whose values spread so much more at the outer points than at the others, and whose
+#: largest distance from the median is so much more than nine tenths of them have: bounded ones do not do both.
+GROWING, REACHING = 1.2, 1.25
+
+
+def grows(values: Float[np.ndarray, " n"], distance: Float[np.ndarray, " n"]) -> bool:
+    """Whether values grow at the outer points, a quarter of all by their distance.
+
+    >>> x = np.random.default_rng(0).normal(size=100)
+    >>> grows(x**2, np.abs(x)), grows(np.tanh(x), np.abs(x))
+    (True, False)
+    """
+    outer = np.zeros(values.size, dtype=bool)
+    outer[np.argsort(distance, kind="stable")[-max(int(OUTER * values.size), 1) :]] = True
+    off = np.abs(values - np.median(values))
+    wider = values[outer].std() > GROWING * values[~outer].std()
+    return bool(wider and off.max() > REACHING * np.quantile(off, 0.9))
+
+
 @dataclass(frozen=True, eq=False)
 class StudentTail:
     """The tail of Student's t that scores look like: z = (x - centre) @ factor is round."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -18,6 +18,13 @@ from ..runtime.once import cached_property
 from .axes import chains_first
 from .lazy import LazyArray, lazy_columns, lazy_rows, shape_of, stays_lazy
 from .validation import column_names, finite_array, require, visible
+
+
+class HeavyInput(NamedTuple):
+    """An input whose density falls no faster than a power of it, and that power."""
+
+    name: str
+    power: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +47,7 @@ class Task:
     values: Float[np.ndarray, " n"]
     name: str | None = None
     chains: tuple[int, int] | None = field(default=None, init=False)
+    tails: tuple[HeavyInput, ...] = field(default=(), init=False)
 
     def __post_init__(self) -> None:
         label = "" if self.name is None else f" of task {self.name!r}"
@@ -92,6 +100,12 @@ class Task:
         other = copy(self)
         object.__setattr__(other, "values", values)
         object.__setattr__(other, "name", name)
+        return other
+
+    def with_tails(self, tails: Iterable[HeavyInput]) -> Task:
+        """The same task, whose values grow into the heavy tails of these inputs."""
+        other = copy(self)
+        object.__setattr__(other, "tails", tuple(tails))
         return other
 
     @property

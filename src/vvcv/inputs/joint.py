@@ -19,6 +19,8 @@ import numpy as np
 from jaxtyping import Float
 
 from ..data import Task, Tasks, finite_array, require
+from ..data.tails import LIGHT, grows
+from ..data.task import HeavyInput
 from .designs import standard_normal
 from .distribution import Distribution
 from .families import as_distribution, number
@@ -118,6 +120,15 @@ class GaussianInputs(Inputs):
         """Standard normal points, and their scores."""
         z = np.linalg.solve(self._factor, self._normal(x).T).T
         return z, -z
+
+    def task(self, x: Any, values: Any, name: str | None = None) -> Task:
+        """A model's values at points x, as a task for `vvcv.estimate`, which knows of heavy tails that they grow into.
+
+        Standard normal coordinates do not show them.
+        """
+        task, z = super().task(x, values, name), self._normal(x)
+        heavy = ((j, HeavyInput(name, law.power)) for j, (name, law) in enumerate(self.marginals.items()))
+        return task.with_tails(each for j, each in heavy if each.power < LIGHT and grows(task.values, np.abs(z[:, j])))
 
     def __repr__(self) -> str:
         inside = ", ".join(f"{name}={marginal}" for name, marginal in self.marginals.items())
