@@ -223,6 +223,41 @@ def test_a_function_that_is_not_defined_at_the_estimates_has_no_error_bar():
     assert "nan" in str(found)
 
 
+def test_a_function_that_is_not_defined_at_the_plain_averages_has_no_plain_error_bar():
+    found = vvcv.functional(an_estimate(), lambda m: jnp.log(m[:] - 5.0))
+    assert np.isnan(found.plain_value).all() and np.isnan(found.plain_std_error).all()
+    of_two = vvcv.functional(an_estimate(), lambda m: jnp.sqrt(-m["a"] - m["b"]))
+    assert np.isnan(of_two.value) and np.isnan(of_two.std_error)
+
+
+@pytest.mark.parametrize(("kind", "exact"), [("correlation", 1.0), ("ratio", 1.0), ("difference", 0.0)])
+def test_a_task_has_known_relations_with_itself(kind, exact):
+    found = vvcv.functional(TASKS, kind, "a", "a", method="zv")
+    assert found.value == exact and found.std_error < 1e-15
+
+
+@pytest.mark.parametrize("g", [None, 3])
+def test_what_is_no_function_is_refused_in_words(g):
+    with pytest.raises(ValueError, match="g must be a function of the means or one of"):
+        vvcv.functional(TASKS, g)
+
+
+def test_a_variable_of_several_elements_is_told_what_they_are_called():
+    z = RNG.normal(size=(2, 60, 3))
+    posterior = vvcv.Posterior(z, -z, {"mu": z[..., 0], "theta": z[..., 1:]})
+    for kind, names in {"difference": ["theta", "mu"], "sd": ["theta"]}.items():
+        with pytest.raises(ValueError, match=r"'theta', but there are its elements \['theta\[0\]', 'theta\[1\]'\]"):
+            vvcv.functional(posterior, kind, *names)
+
+
+def test_what_a_sampler_returned_goes_through_its_adapter(monkeypatch):
+    sampler = type("MCMC", (), {"__module__": "numpyro.infer.mcmc"})()
+    monkeypatch.setattr(vvcv, "from_numpyro", lambda mcmc, var_names: TASKS, raising=False)
+    assert vvcv.functional(sampler, "sd", "a", method="zv").value == pytest.approx(1.0)
+    with pytest.raises(ValueError, match="this is a builtins.int"):
+        vvcv.functional(3, "sd", "a")
+
+
 def an_estimate():
     x = np.random.default_rng(0).normal(size=(60, 2))
     return vvcv.estimate(vvcv.Tasks.shared(x, -x, x**2, names=["a", "b"]), "zv")

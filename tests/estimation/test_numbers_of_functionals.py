@@ -102,7 +102,9 @@ def test_a_quantile_is_the_plain_one_moved_along_the_draws_by_the_share_on_the_s
     here, there = np.interp([prob, norm.cdf(place)], steps, np.sort(values))
     assert np.unique(values).size == values.size and there != here
     assert found.value == pytest.approx(centre + there - here, rel=1e-12) and found.plain_value == centre
-    assert found.std_error == pytest.approx(float(share.std_error) * slope, rel=1e-12)
+    moved = abs(float(share.value) - np.mean(values <= centre))
+    on_the_way = np.sqrt(moved / (prob * (1 - prob))) * float(share.plain_std_error)
+    assert found.std_error == pytest.approx(np.hypot(float(share.std_error), on_the_way) * slope, rel=1e-12)
     assert found.plain_std_error == pytest.approx(float(share.plain_std_error) * slope, rel=1e-12)
     assert found.freedom == share.freedom and share.label == f"P(b <= {centre:g})"
 

@@ -59,7 +59,7 @@ def test_intervals_of_quantiles_of_slow_chains_hold_a_skewed_variable():
 
 
 def test_errors_of_quantiles_count_the_draws_on_the_way_to_them():
-    """Without them the root mean square of z is 2: the share below a place is known better than the place of a share."""
+    """Without them the root mean square of z is 2: a share below a place is known better than the place of a share."""
     z = []
     for seed in range(40):
         x = np.random.default_rng([seed, 13]).normal(size=(60, 2))
@@ -131,3 +131,11 @@ def test_the_order_of_independent_draws_is_nothing_to_a_probability():
         for rows in (np.arange(40), np.argsort(x[:, 0]))
     ]
     assert ends[0] == ends[1] and ends[0][1] - 1 == pytest.approx(3 / 40, rel=0.01)
+
+
+@pytest.mark.parametrize("name", [["growth"], 0], ids=str)
+def test_a_name_that_is_none_is_refused_in_words(name):
+    with pytest.raises(ValueError, match="name must be that of one task, a string"):
+        vvcv.probability(normal(0), name, below=1.0)
+    with pytest.raises(ValueError, match="name must be that of one task, a string"):
+        vvcv.quantile(normal(0), name, 0.5)

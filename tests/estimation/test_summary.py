@@ -81,7 +81,7 @@ def test_an_object_that_can_be_asked_for_variables_is_asked():
 
 def test_objects_of_samplers_go_through_their_adapters(monkeypatch):
     sampler = type("MCMC", (SimpleNamespace,), {"__module__": "numpyro.infer.mcmc"})()
-    monkeypatch.setattr(vvcv, "from_numpyro", lambda mcmc: TASKS, raising=False)
+    monkeypatch.setattr(vvcv, "from_numpyro", lambda mcmc, var_names: TASKS, raising=False)
     assert list(vvcv.summary(sampler, method="mc").index) == ["mu", "tau"]
     with pytest.raises(ValueError, match="this is a builtins.str"):
         vvcv.summary("draws.nc")
@@ -118,6 +118,19 @@ def test_inference_data_hold_draws_points_scores_and_the_table():
     assert data["estimate"]["mean"].sel(task="tau").item() == estimate.mean[1]
 
 
+def test_slashes_in_names_are_no_groups_of_a_file(tmp_path):
+    pytest.importorskip("arviz", exc_type=ImportError)
+    z = np.random.default_rng(0).normal(size=(2, 50, 2))
+    estimate = vvcv.estimate(vvcv.Tasks.shared(z, -z, z, names=["a/b", "c"]), "mc", check=False)
+    data = estimate.to_inference_data()
+    data.to_netcdf(tmp_path / "run.nc")
+    np.testing.assert_array_equal(data["posterior"]["a_b"].values, z[..., 0])
+    assert data["estimate"]["task"].values.tolist() == ["a/b", "c"]
+    same = vvcv.estimate(vvcv.Tasks.shared(z, -z, z, names=["a/b", "a_b"]), "mc", check=False)
+    with pytest.raises(ValueError, match=r"\['a_b'\] occur more than once"):
+        same.to_inference_data()
+
+
 def test_inference_data_need_draws():
     pytest.importorskip("arviz")
     without = replace(vvcv.estimate(TASKS, "mc"), tasks=None)
@@ -130,6 +143,35 @@ def test_arviz_one_gets_a_data_tree(monkeypatch):
     monkeypatch.setattr(arviz, "__version__", "1.3.0")
     data = vvcv.estimate(TASKS, "mc").to_inference_data()
     assert isinstance(data, xr.DataTree) and set(data.children) == {"posterior", "sample_stats", "estimate"}
+
+
+@pytest.mark.parametrize("constant", [0.867895136708698, 0.3, 1e6 / 7])
+def test_values_that_are_all_equal_have_no_spread(constant):
+    x = np.random.default_rng(0).normal(size=(300, 1))
+    found = vvcv.summary(vvcv.Task(x, -x, np.full(300, constant), name="a"), method="mc", check=False).loc["a"]
+    assert found["sd"] == found["sd_error"] == found["std_error"] == 0 and np.isnan(found["ess_worth"])
+
+
+def test_a_variable_may_have_the_name_of_a_spread():
+    names = ["t", "spread of t"]
+    tasks = vvcv.Tasks.shared(Z, -Z, Z, names=names)
+    assert list(vvcv.summary(tasks, method="mc").index) == names
+
+
+@pytest.mark.parametrize("wrong", [3, [["tau"]]], ids=str)
+def test_names_that_are_none_are_refused_in_words(wrong):
+    with pytest.raises(ValueError, match="var_names must be a name or a list of names"):
+        vvcv.summary(TASKS, wrong)
+
+
+def test_draws_that_repel_each_other_count_for_more_than_they_are():
+    x = chains(500, rho=-0.6)
+    even = (np.arange(2000) * (np.sqrt(5) - 1) / 2 % 1).reshape(4, 500)  # as even in its tails as in between
+    found = vvcv.summary(vvcv.Tasks.shared(x, -x, np.stack([x[..., 0], even], axis=-1), names=["a", "b"]), method="mc")
+    assert 4000 < found.loc["a", "ess_bulk"] <= 2000 * np.log10(2000)
+    assert found.loc["b", "ess_tail"] > 2000
+    arviz = pytest.importorskip("arviz", exc_type=ImportError)
+    assert found.loc["a", "ess_bulk"] == pytest.approx(float(arviz.ess(x[..., 0])), rel=0.15)
 
 
 @pytest.mark.parametrize("values", [[0.1, 0.5], [0.0, 1.0] * 4], ids=["two draws", "a coin"])

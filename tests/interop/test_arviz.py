@@ -106,8 +106,9 @@ def test_a_file_gives_what_was_written(tmp_path):
 def test_missing_gradients_are_named_with_the_remedy(form, missing):
     found = groups()
     del found["sample_stats"][missing]
-    with pytest.raises(ValueError, match="store_gradient=True"):
-        vvcv.from_arviz(form(found))
+    for read in (vvcv.from_arviz, vvcv.summary):
+        with pytest.raises(ValueError, match=r"vvcv\.from_pymc\(idata, model\).*store_gradient=True"):
+            read(form(found))
     with pytest.raises(ValueError, match=f"holds no {missing}"):
         vvcv.from_nutpie(form(found))
 
@@ -144,3 +145,21 @@ def test_axes_of_statistics_may_be_in_any_order_and_one_parameter_a_word():
     assert vvcv.from_arviz(xr.DataTree.from_dict(found)).parameters == ("m", "a", "b")
     tree = xr.DataTree.from_dict({"posterior": found["posterior"]})
     assert vvcv.from_arviz(tree, logdensity=lambda draw: -(draw["mu"] ** 2), parameters="mu").parameters == ("mu",)
+
+
+def test_parameters_that_are_no_names_are_refused_in_words():
+    tree = xr.DataTree.from_dict({"posterior": groups()["posterior"]})
+    with pytest.raises(ValueError, match="parameters must be a name or a list of names.*but is 3"):
+        vvcv.from_arviz(tree, logdensity=lambda draw: -(draw["mu"] ** 2), parameters=3)
+
+
+def test_what_is_not_asked_for_is_not_touched():
+    found = groups()
+    found["posterior"]["broken"] = found["posterior"]["mu"] * np.nan
+    tree = xr.DataTree.from_dict(found)
+    assert list(vvcv.summary(tree, "tau[B]", method="mc", on_alarm="ignore").index) == ["tau[B]"]
+    assert np.isfinite(vvcv.probability(tree, "tau[A]", below=1.0, method="mc", on_alarm="ignore").value)
+    assert np.isfinite(vvcv.quantile(tree, "mu", 0.5, method="mc", on_alarm="ignore").value)
+    assert np.isfinite(vvcv.functional(tree, "sd", "mu", method="mc", on_alarm="ignore").value)
+    with pytest.raises(ValueError, match=r"'broken' must be finite.*var_names="):
+        vvcv.summary(tree)

@@ -67,3 +67,29 @@ def test_variables_are_constrained_one_draw_at_a_time():
 def test_something_else_is_refused():
     with pytest.raises(ValueError, match="field position"):
         vvcv.from_blackjax({"x": np.zeros(3)})
+
+
+def test_one_state_is_not_taken_for_draws():
+    one = State(RNG.normal(size=7), np.float64(-1.0), RNG.normal(size=7))
+    with pytest.raises(ValueError, match="This is one state.*pass the stacked states"):
+        vvcv.from_blackjax(one)
+
+
+@pytest.mark.parametrize("shape", [(4,), (3, 41), (40, 3)])
+def test_log_densities_that_are_not_those_of_the_positions_are_refused(shape):
+    with pytest.raises(ValueError, match="one log density for each position"):
+        vvcv.from_blackjax(states(3, 40)._replace(logdensity=np.zeros(shape)))
+
+
+def test_a_log_density_that_is_given_is_used_though_states_have_gradients():
+    run = State(RNG.normal(size=(2, 30, 1)), np.zeros((2, 30)), np.zeros((2, 30, 1)))
+    posterior = vvcv.from_blackjax(run, logdensity=lambda z: -jnp.sum(z**2))
+    np.testing.assert_allclose(posterior.unconstrained_scores, -2 * run.position, rtol=1e-14)
+
+
+def test_a_summary_reads_states_by_itself():
+    z = RNG.normal(size=(2, 100, 2))
+    table = vvcv.summary(State(z, z[..., 0], -z), "x[1]", method="zv")
+    assert list(table.index) == ["x[1]"]
+    with pytest.raises(ValueError, match=r"vvcv\.from_blackjax\(states\)"):
+        vvcv.summary(WalkState(z, z[..., 0]))

@@ -104,6 +104,66 @@ def test_single_precision_that_cannot_be_helped_is_said():
     assert held is not None
 
 
+@pytest.mark.parametrize(
+    ("draws", "read"),
+    [
+        ({"x": RNG.normal(size=(40, 50))}, "40 chain.s. of 50 draws of 1 param"),
+        ({"a": RNG.normal(size=(2, 50)), "b": RNG.normal(size=(2, 40))}, "1 chain.s. of 2 draws of 90 param"),
+        (RNG.normal(size=(3, 50)), "1 chain.s. of 3 draws of 50 param"),
+    ],
+)
+def test_a_guess_that_is_hardly_right_is_said(draws, read):
+    with pytest.warns(UserWarning, match=f"read as {read}.*chains=False.*chains=True"):
+        vvcv.from_logdensity(quartic, draws)
+
+
+def test_who_says_which_axes_are_chains_is_not_warned():
+    draws = {"x": RNG.normal(size=(40, 50))}
+    assert vvcv.from_logdensity(quartic, draws, chains=True).unconstrained.shape == (40, 50, 1)
+    assert vvcv.from_logdensity(quartic, draws, chains=np.False_).unconstrained.shape == (1, 40, 50)
+    with pytest.raises(ValueError, match="chains must be True.*but is 'no'"):
+        vvcv.from_logdensity(quartic, draws, chains="no")
+
+
+def test_complex_draws_are_refused():
+    with pytest.raises(ValueError, match=r"real numbers, but those of \['x'\] are complex"):
+        vvcv.from_logdensity(quartic, {"x": RNG.normal(size=(2, 30)) + 1j})
+
+
+def test_variables_of_one_name_are_refused():
+    def constrain(z):
+        return {"a": {"b": z["x"]}, "a.b": 2 * z["x"]}
+
+    with pytest.raises(ValueError, match=r"names of their own, but \['a.b'\]"):
+        vvcv.from_logdensity(quartic, {"x": RNG.normal(size=(2, 30))}, constrain=constrain)
+
+
+@pytest.mark.parametrize(
+    ("constrain", "message"),
+    [(lambda z: {"tau": np.exp(z["x"])}, "constrain must be a function that JAX"), ("exp", "but is 'exp'")],
+)
+def test_what_does_not_constrain_a_draw_is_told_in_words(constrain, message):
+    with pytest.raises(ValueError, match=message):
+        vvcv.from_logdensity(quartic, {"x": RNG.normal(size=(2, 30))}, constrain=constrain)
+
+
+@pytest.mark.parametrize(
+    ("density", "message"),
+    [
+        ("x", "function of one draw, but is 'x'"),
+        (lambda z: None, "one real number for one draw, but gave NoneType"),
+        (lambda z: True, "gave bool"),
+        (lambda z: 3, "gave int"),
+        (lambda z: z[0] > 0, "gave bool"),
+        (lambda z: {"lp": z[0]}, "gave dict"),
+        (lambda z: 1j * z[0], "gave complex"),
+    ],
+)
+def test_what_gives_no_number_is_told_in_words(density, message):
+    with pytest.raises(ValueError, match=message):
+        vvcv.from_logdensity(density, RNG.normal(size=(30, 2)))
+
+
 def test_a_density_of_many_draws_at_once_is_refused():
     with pytest.raises(ValueError, match="one number for one draw"):
         vvcv.from_logdensity(lambda z: -(z**2) / 2, RNG.normal(size=(30, 2)))

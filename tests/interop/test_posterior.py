@@ -94,7 +94,11 @@ def test_functions_in_jax_are_evaluated_in_double_precision(posterior):
     [
         ({"var_names": ["phi"]}, "no posterior variable \\['phi'\\]"),
         ({"var_names": []}, "No integrand"),
-        ({"moments": 0}, "at least 1"),
+        ({"var_names": 3}, "var_names must be a name or a list of names"),
+        ({"var_names": [["mu"]]}, "var_names must be a name or a list of names"),
+        ({"moments": 0}, "positive integer, but is 0"),
+        ({"moments": True}, "positive integer, but is True"),
+        ({"moments": "two"}, "positive integer"),
         ({"var_names": "mu", "functions": {"mu": lambda draws: 2 * draws["mu"]}}, r"\['mu'\] occur more than once"),
         ({"var_names": "mu", "moments": 2, "functions": {"mu^2": lambda draws: draws["mu"]}}, r"\['mu\^2'\] occur"),
         ({"functions": lambda draws: draws["mu"]}, "functions maps names"),
@@ -127,7 +131,7 @@ def test_a_variable_that_is_not_finite_matters_only_when_asked_for():
     z = np.random.default_rng(0).normal(size=(1, 9, 1))
     draws = {"mu": z[..., 0], "ratio": np.full((1, 9), np.nan)}
     assert vvcv.Posterior(z, -z, draws, var_names="mu").names == ("mu",)
-    with pytest.raises(ValueError, match="values of task 'ratio' must be finite"):
+    with pytest.raises(ValueError, match=r"values of task 'ratio' must be finite.*var_names="):
         vvcv.Posterior(z, -z, draws)
 
 
@@ -138,3 +142,45 @@ def test_many_variables_hold_one_copy_of_the_points(posterior):
 
 def test_it_says_what_it_holds(posterior):
     assert repr(posterior) == "Posterior(mu, theta[2], outer[2, 2]; 2 chains of 60 draws, d=3, T=7)"
+
+
+WRITERS = {
+    "operator": lambda draws: draws["mu"].__imul__(2),
+    "entry": lambda draws: draws["mu"].__setitem__(0, 1.0),
+    "sort": lambda draws: draws["mu"].sort(),
+    "output": lambda draws: np.exp(draws["mu"], out=draws["mu"]),
+}
+
+
+@pytest.mark.parametrize("function", WRITERS.values(), ids=WRITERS)
+def test_functions_cannot_change_what_other_answers_are_made_of(function):
+    z = np.random.default_rng(0).normal(size=(2, 60, 1))
+    mine = z[..., 0].copy()
+    posterior = vvcv.Posterior(z, -z, {"mu": mine})
+    with pytest.raises(ValueError, match="'mine' must leave the draws as they are, but writes into them.*copy"):
+        posterior.expect(functions={"mine": function})
+    np.testing.assert_array_equal(posterior.draws["mu"], z[..., 0])
+    assert mine.flags.writeable and np.array_equal(mine, z[..., 0])
+
+
+def test_an_error_of_a_function_that_is_no_writer_reaches_the_user(posterior):
+    with pytest.raises(ValueError, match="cannot be broadcast|operands could not"):
+        posterior.expect(functions={"mine": lambda draws: draws["mu"] + np.zeros(7)})
+
+
+def test_elements_are_asked_for_by_their_own_names(posterior):
+    assert posterior.expect("theta[Exeter]", moments=2).names == ("theta[Exeter]", "theta[Exeter]^2")
+    assert posterior.expect(["theta[Exeter]", "theta", "mu"]).names == ("theta[Exeter]", "theta[Choate]", "mu")
+    with pytest.raises(ValueError, match=r"no posterior variable \['theta\[Eton\]'\]"):
+        posterior.expect("theta[Eton]")
+
+
+def test_powers_are_counted_by_any_whole_number(posterior):
+    assert posterior.expect("mu", moments=np.int64(2)).names == ("mu", "mu^2")
+
+
+def test_complex_variables_are_refused_where_they_are_asked_for():
+    z = np.random.default_rng(0).normal(size=(1, 9, 1))
+    posterior = vvcv.Posterior(z, -z, {"mu": z[..., 0], "root": 1j * z[..., 0]}, var_names="mu")
+    with pytest.raises(ValueError, match=r"'root' must be real numbers.*var_names="):
+        posterior.expect()

@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import Float
 from scipy.special import ndtri
 
-from ..data.chains import effective_sizes
+from ..data.chains import effective_size
 from ..data.task import Task, Tasks
 
 #: Chains that have mixed stay below this r_hat, and have at least so many effective draws together: with fewer neither
@@ -25,11 +25,12 @@ LARGEST_R_HAT, FEWEST_DRAWS = 1.05, 100
 class Mixing:
     """For each task the largest r_hat of its values and coordinates, and the effective draws of its values.
 
-    Both are nan for tasks without chains.
+    `own_r_hat` is that of the values alone, where it is known. All are nan for tasks without chains.
     """
 
     r_hat: Float[np.ndarray, " T"]
     ess: Float[np.ndarray, " T"]
+    own_r_hat: Float[np.ndarray, " T"] | None = None
 
     @property
     def poor(self) -> list[int]:
@@ -39,10 +40,16 @@ class Mixing:
     def alarms(self, names: Sequence[str], sizes: Sequence[int]) -> list[str]:
         """A line for each task whose chains have not mixed."""
         return [
-            f"warning: the chains of task {names[t]!r} have not mixed (r_hat {self.r_hat[t]:.2f}, "
+            f"warning: the chains of task {names[t]!r} have not mixed (r_hat {self.r_hat[t]:.2f}{self._whose(t)}, "
             f"{self.ess[t]:.0f} effective draws of {sizes[t]}): error bars may be too narrow. Run longer chains."
             for t in self.poor
         ]
+
+    def _whose(self, t: int) -> str:
+        """Of what r_hat is, where it is not that of the values, which tables show."""
+        if self.own_r_hat is None:
+            return " of its values or points"
+        return " of a coordinate of its points" if self.own_r_hat[t] < self.r_hat[t] else ""
 
 
 def mixing(tasks: Tasks) -> Mixing | None:
@@ -53,23 +60,23 @@ def mixing(tasks: Tasks) -> Mixing | None:
     [0]
     """
     found: dict[bytes, float] = {}
-    pairs = [_of_task(task, found) for task in tasks]
-    if np.isnan(pairs).all():
+    numbers = [_of_task(task, found) for task in tasks]
+    if np.isnan(numbers).all():
         return None
-    r_hats, sizes = np.array(pairs).T
-    return Mixing(r_hats, sizes)
+    return Mixing(*np.array(numbers).T)
 
 
-def _of_task(task: Task, found: dict[bytes, float]) -> tuple[float, float]:
-    """The larger r_hat of values and coordinates, the latter looked up in `found` where points are shared."""
+def _of_task(task: Task, found: dict[bytes, float]) -> tuple[float, float, float]:
+    """The larger r_hat of values and coordinates, the latter looked up in `found`; effective draws; r_hat of values."""
     if task.chains is None or task.chains[1] < 4:
-        return np.nan, np.nan
+        return np.nan, np.nan, np.nan
     values = task.values.reshape(task.chains)
     key = repr(task.chains).encode() + task.points.tobytes()
     if key not in found:
         coordinates = task.points.reshape(*task.chains, -1)
         found[key] = max(r_hat(draws) for draws in np.moveaxis(coordinates, -1, 0))
-    return max(r_hat(values), found[key]), effective_draws(values)
+    own = r_hat(values)
+    return max(own, found[key]), effective_draws(values), own
 
 
 def r_hat(draws: Float[np.ndarray, "chain draw"]) -> float:
@@ -88,9 +95,9 @@ def r_hat_of_parts(parts: Float[np.ndarray, "part draw"]) -> float:
 
 
 def effective_draws(draws: Float[np.ndarray, "chain draw"]) -> float:
-    """Effective sample size of the rank-normalised draws, split in halves."""
+    """Effective sample size of the rank-normalised draws, split in halves: above n where draws repel each other."""
     scores = _normal_scores(_halves(draws))
-    return float(effective_sizes(scores.reshape(-1, 1), scores.shape)[0])
+    return effective_size(scores.ravel(), scores.shape)
 
 
 def _halves(draws: Float[np.ndarray, "chain draw"]) -> Float[np.ndarray, "half draw"]:

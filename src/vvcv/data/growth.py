@@ -63,7 +63,9 @@ class Growth(NamedTuple):
         return points, scores + self.rate / 2
 
 
-def growth_rate(points: Float[np.ndarray, "n d"], values: Float[np.ndarray, " n"]) -> Float[np.ndarray, " d"] | None:
+def growth_rate(
+    points: Float[np.ndarray, "n d"], values: Float[np.ndarray, " n"], strong: float = STRONG
+) -> Float[np.ndarray, " d"] | None:
     """The rate of the exponential that values are; None where they do not grow, not strongly, or not like one.
 
     >>> x = np.random.default_rng(0).normal(size=(80, 2))
@@ -91,7 +93,7 @@ def growth_rate(points: Float[np.ndarray, "n d"], values: Float[np.ndarray, " n"
     straight = float(np.sum((centred - lines @ slopes[:, 1]) ** 2))
     left_at_best, rate = _exponential(points, centred, RATES[best] / spread * slopes[1:, 0])
     strength = float(np.std(points @ rate))
-    if left_at_best > min(BENT * straight, LEFT * whole) or not STRONG <= strength <= STRONGEST:
+    if left_at_best > min(BENT * straight, LEFT * whole) or not strong <= strength <= STRONGEST:
         return None
     return np.round(rate / STEP) * STEP + 0.0  # no zero has a sign
 

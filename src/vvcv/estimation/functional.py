@@ -13,7 +13,7 @@ np.float64(1.0)
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
@@ -23,15 +23,19 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from ..data import Tasks, as_tasks, probability_between, require
+from ..data import Prepared, Tasks, as_tasks, probability_between, require
+from ..data.growth import STRONG
+from ..data.seen import growing
 from ..report import printable, with_error
 from ..report.table import gain as gain_words
 from ..runtime.precision import float64
 from ..runtime.tracing import differentiable
+from .common import COMMON, common, refuse_whole_variables
 from .diagnosis import made_of
 from .joint import of_functions, value_correlation
 from .result import Estimate
 from .run import estimate
+from .summary import as_source
 from .weights import ROUNDING
 
 
@@ -116,14 +120,18 @@ def functional(source: Estimate | Tasks, g: Callable[[Any], Any] | str, *names: 
     nearly equal integrands is then wider.
     """
     made: AbstractContextManager = nullcontext()
+    if not isinstance(source, Estimate):
+        source = as_source(source, names if isinstance(g, str) else None, lazy=True)
     if isinstance(g, str):
         function, needed = common(g, names)
         label = f"{g}({', '.join(names)})"
+        refuse_whole_variables(names, source.names)
         if needed and not isinstance(source, Estimate):
             made = made_of(as_tasks(source))
             source, centres = centred(source, names)
             function, needed = common(g, names, centres)
     else:
+        require(callable(g), f"g must be a function of the means or one of {list(COMMON)}, but is {g!r}.")
         function, needed, label = g, {}, getattr(g, "__name__", "value").replace("<lambda>", "value")
     with made:
         result = source if isinstance(source, Estimate) else estimate(with_products(source, needed), **options)
@@ -156,46 +164,22 @@ def with_products(tasks: Tasks, needed: dict[str, tuple[str, str]]) -> Tasks:
 
 
 def centred(tasks: Tasks, names: Sequence[str]) -> tuple[Tasks, dict[str, float]]:
-    """The tasks with those named less their plain averages, and these: products of large numbers lose the digits."""
+    """The tasks with those named less numbers of their size, and these: products of large numbers lose the digits."""
     tasks = as_tasks(tasks)
-    centres = {name: float(np.mean(tasks[name].values)) for name in names}
+    prepared = Prepared.of(Tasks([tasks[name] for name in names]))
+    centres = {name: _centre(prepared, k) for k, name in enumerate(names)}
     moved = [t.carrying(t.values - centres.get(name, 0.0), name) for t, name in zip(tasks, tasks.names, strict=True)]
     return Tasks(moved), centres
 
 
-def common(
-    kind: str, names: Sequence[str], centres: Mapping[str, float] | None = None
-) -> tuple[Callable[[Any], Any], dict[str, tuple[str, str]]]:
-    """A common function of the means, which may be of tasks less their `centres`, and the products that it needs."""
-    require(kind in _COMMON, f"g must be a function or one of {list(_COMMON)}, but is {kind!r}.")
-    count, function, products = _COMMON[kind]
-    require(len(names) == count, f"{kind!r} takes the names of {count} task(s), but got {list(names)}.")
-    x, y = names[0], names[-1]
-    pairs = {"xx": (x, x), "yy": (y, y), "xy": (x, y)}
-    prefix, shift = ("", {x: 0.0, y: 0.0}) if centres is None else ("centred ", centres)
-    needed = {prefix + _product_name(*pairs[product]): pairs[product] for product in products}
-
-    def of_means(m: Any) -> Any:
-        spreads = (m[name] - m[first] * m[second] for name, (first, second) in needed.items())
-        return function(m[x] + shift[x], m[y] + shift[y], *spreads)
-
-    return of_means, needed
-
-
-def _product_name(first: str, second: str) -> str:
-    return f"{first}^2" if first == second else f"{first}*{second}"
-
-
-#: name -> number of tasks, function of their means and of the covariances of pairs, which pairs
-_COMMON: dict[str, tuple[int, Callable[..., Any], tuple[str, ...]]] = {
-    "variance": (1, lambda x, y, xx: xx, ("xx",)),
-    "sd": (1, lambda x, y, xx: jnp.sqrt(xx), ("xx",)),
-    "cv": (1, lambda x, y, xx: jnp.sqrt(xx) / x, ("xx",)),
-    "covariance": (2, lambda x, y, xy: xy, ("xy",)),
-    "correlation": (2, lambda x, y, xx, yy, xy: xy / jnp.sqrt(xx * yy), ("xx", "yy", "xy")),
-    "ratio": (2, lambda x, y: x / y, ()),
-    "difference": (2, lambda x, y: x - y, ()),
-}
+def _centre(prepared: Prepared, task: int) -> float:
+    """The plain average; of a + b exp(r . x) it is a, so that squares are exponentials, too, and are fitted as such."""
+    points, values = prepared.tasks[task].points, prepared.tasks[task].values
+    grown = growing(prepared, task, strong=STRONG / 2)  # squares grow twice as strongly
+    if grown is None or grown.growth is None:
+        return float(np.mean(values))
+    both = np.column_stack([np.ones(len(values)), grown.growth.weight(points) ** 2])
+    return float(np.linalg.lstsq(both, values)[0][0])
 
 
 def _delta(result: Estimate, g: Callable[[Any], Any], label: str, options: dict[str, Any]) -> Functional:
@@ -210,11 +194,13 @@ def _delta(result: Estimate, g: Callable[[Any], Any], label: str, options: dict[
     plain_error = _by_covariance(plain_slopes, np.outer(plain.std_error, plain.std_error) * correlation)
     error, freedom = _error_and_freedom(result, slopes)
     error = np.where(np.isfinite(value), error, np.nan)  # the root of a negative number has none
+    plain_error = np.where(np.isfinite(plain_value), plain_error, np.nan)
     found = Functional(label, value, error, plain_value, plain_error, freedom)
     if result.tasks is None or result.moves is None or not result.tasks.share_points or result.method == "mc":
         return found
     flat = slopes.reshape(-1, len(result.names))
-    several = np.flatnonzero(np.count_nonzero(flat, axis=1) > 1)  # of one mean alone the linear part was fitted already
+    shown = np.isfinite(flat).all(axis=1)  # where a function is not defined, it has no linear part either
+    several = np.flatnonzero(shown & (np.count_nonzero(flat, axis=1) > 1))  # that of one mean was fitted already
     if several.size == 0:
         return found
     flat = flat[several]

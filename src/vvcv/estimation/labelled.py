@@ -62,7 +62,7 @@ def to_inference_data(estimate: Numbers) -> Any:
     """ArviZ's `InferenceData` (0.x) or xarray's `DataTree` (ArviZ 1.x) with the draws and the estimates.
 
     `posterior` holds the values of each task, `sample_stats` points and scores under the names that nutpie gives them,
-    `estimate` one row per task.
+    `estimate` one row per task. A slash in a name, which to netCDF is a group, is an underscore in the posterior.
     """
     try:
         import arviz
@@ -95,10 +95,17 @@ def _draws(estimate: Numbers) -> dict[str, xr.Dataset]:
     )
     chains = tasks[0].chains or (1, tasks[0].size)
     axes = ("chain", "draw", "unconstrained_parameter")
-    taken = [name for name in tasks.names if name in axes[:2]]
+    names = [name.replace("/", "_") for name in tasks.names]
+    repeated = sorted({name for name in names if names.count(name) > 1})
+    require(
+        not repeated,
+        f"Inference data have underscores for the slashes in names, so that {repeated} occur more than once. Rename "
+        "these tasks, or use to_xarray.",
+    )
+    taken = [name for name in names if name in axes[:2]]
     require(not taken, f"Inference data have axes named {taken}, so that no task can be. Rename it, or use to_xarray.")
     ticks = {"chain": np.arange(chains[0]), "draw": np.arange(chains[1])}
-    values = {name: (axes[:2], task.values.reshape(chains)) for name, task in zip(tasks.names, tasks, strict=True)}
+    values = {name: (axes[:2], task.values.reshape(chains)) for name, task in zip(names, tasks, strict=True)}
     rows = {"unconstrained_draw": tasks[0].points, "gradient": tasks[0].scores}
     stats = {name: (axes, array.reshape(*chains, -1)) for name, array in rows.items()}
     return {"posterior": xr.Dataset(values, coords=ticks), "sample_stats": xr.Dataset(stats, coords=ticks)}

@@ -6,8 +6,9 @@
 
 A step is rough, and smooth functions of mean zero follow it badly: expect gains of 1 to 4 where means gain thousands.
 Quantiles are corrected along the draws' own, on the scale of a normal: those of an increasing function of f are that
-function of those of f. (Slow chains are corrected by much, and a straight line would leave skewed draws.) How many draws lie on the way is
-chance: the second part of the error. The density is the slope of the draws' quantiles across a window, on that scale.
+function of those of f. (Slow chains are corrected by much, and a straight line would leave skewed draws.) How many
+draws lie on the way is chance: the second part of the error. The density is the slope of the draws' quantiles across a
+window, on that scale.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ def probability(source: Any, name: str, *, below: float, **options: Any) -> Func
     True
     """
     require(is_number(below) and not np.isnan(below), f"below must be a number, but is {below!r}.")
-    tasks = as_source(source)
+    tasks = _with_task(source, name)
     step = tasks[name].carrying(tasks[name].values <= below, f"P({name} <= {below:g})")
     if np.ptp(step.values) == 0 and np.ptp(tasks[name].values) > 0:
         check_options(**options)
@@ -55,7 +56,7 @@ def probability(source: Any, name: str, *, below: float, **options: Any) -> Func
 def quantile(source: Any, name: str, prob: float, **options: Any) -> Functional:
     """The quantile of probability `prob` of one task, with standard error, the plain quantile, and the (small) gain."""
     probability_between(prob, "prob")
-    tasks = as_source(source)
+    tasks = _with_task(source, name)
     values = tasks[name].values
     require(
         values.size * min(prob, 1 - prob) >= FEWEST,
@@ -85,6 +86,12 @@ def quantile(source: Any, name: str, prob: float, **options: Any) -> Functional:
         found.plain_std_error * stretch,
         found.freedom,
     )
+
+
+def _with_task(source: Any, name: str) -> Tasks:
+    """Tasks with the one asked for; of what a sampler returned, that alone."""
+    require(isinstance(name, str), f"name must be that of one task, a string, but is {name!r}. Ask for others apart.")
+    return as_source(source, name)
 
 
 def _all_on_one_side(task: Task, step: Task) -> Functional:

@@ -9,7 +9,7 @@ there is where squares do not vary: of two draws, or of a coin that fell as ofte
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -18,7 +18,7 @@ from jaxtyping import Float
 
 from ..checks.mixing import effective_draws, r_hat
 from ..data import Task, Tasks, as_tasks, probability_between, require
-from ..data.chains import effective_sizes
+from ..data.chains import effective_size
 from .diagnosis import Diagnosis, OnAlarm, made_of
 from .result import Estimate
 from .run import estimate
@@ -67,10 +67,11 @@ def summary(
     probability_between(prob, "prob")
     from ..report.frame import frame  # pandas takes half a second
 
-    tasks = _chosen(as_source(source), var_names)
-    centres = [float(np.mean(task.values)) for task in tasks]
+    tasks = _chosen(as_source(source, var_names), var_names)
+    centres = [_average(task.values) for task in tasks]
+    spread = _prefix("spread of ", tasks.names)
     squares = [
-        task.carrying((task.values - c) ** 2, f"spread of {name}")
+        task.carrying((task.values - c) ** 2, spread + name)
         for task, name, c in zip(tasks, tasks.names, centres, strict=True)
     ]
     named = [task.carrying(task.values, name) for task, name in zip(tasks, tasks.names, strict=True)]
@@ -83,19 +84,43 @@ def summary(
     return frame(tasks.names, {name: columns[name] for name in (*order, "r_hat")}, remarks)
 
 
-def as_source(source: Any) -> Tasks:
-    """Tasks, from tasks or from an object that a sampler returned."""
+def as_source(source: Any, var_names: Sequence[str] | str | None = None, lazy: bool = False) -> Tasks:
+    """Tasks as they are, or of an object that a sampler returned those of `var_names`: nothing else of it is touched.
+
+    With `lazy`, rows of tasks may stay where they are.
+    """
     many = isinstance(source, list | tuple) and source and isinstance(source[0], Task)
     if isinstance(source, Tasks | Task) or many:
-        return as_tasks(source)
-    found = (ADAPTERS.get((kind.__module__.partition(".")[0], kind.__name__)) for kind in type(source).__mro__)
-    adapter = getattr(import_module("vvcv"), next((name for name in found if name), ""), None)
+        return as_tasks(source, lazy)
+    adapter = getattr(import_module("vvcv"), _adapter(source), None)
     if adapter is None:
         raise ValueError(
-            f"A summary needs Tasks, or what a sampler returned, but this is a {type(source).__module__}."
-            f"{type(source).__name__}. Turn it into tasks by one of the functions vvcv.from_..., or build vvcv.Tasks."
+            f"Tasks are needed, or what a sampler returned, but this is a {type(source).__module__}."
+            f"{type(source).__name__}. Turn it into tasks first by one of the functions vvcv.from_..., such as "
+            "vvcv.from_pymc(idata, model) or vvcv.from_blackjax(states), or build vvcv.Tasks."
         )
-    return adapter(source)
+    return adapter(source, var_names=var_names)
+
+
+def _adapter(source: Any) -> str:
+    """The name of the function that reads an object by itself; states of BlackJAX are known by their fields."""
+    found = (ADAPTERS.get((kind.__module__.partition(".")[0], kind.__name__)) for kind in type(source).__mro__)
+    states = all(hasattr(source, field) for field in ("position", "logdensity_grad"))
+    return next((name for name in found if name), "from_blackjax" if states else "")
+
+
+def names_of(names: Any, what: str) -> list[str]:
+    """One name or several as a list, each once, or a ValueError that says what was given.
+
+    >>> names_of("mu", "var_names"), names_of(["mu", "tau", "mu"], "var_names")
+    (['mu'], ['mu', 'tau'])
+    """
+    listed = [names] if isinstance(names, str) or not isinstance(names, Iterable) else list(names)
+    require(
+        all(isinstance(name, str) for name in listed),
+        f"{what} must be a name or a list of names, as in ['mu', 'tau'], but is {names!r}.",
+    )
+    return list(dict.fromkeys(listed))
 
 
 def hdi(draws: Float[np.ndarray, " n"], prob: float) -> tuple[float, float]:
@@ -118,16 +143,33 @@ def _chosen(tasks: Tasks, var_names: Sequence[str] | str | None) -> Tasks:
     if hasattr(tasks, "expect"):
         return tasks.expect(var_names)
     chosen: list[str] = []
-    for name in [var_names] if isinstance(var_names, str) else var_names:
+    for name in names_of(var_names, "var_names"):
         elements = [each for each in tasks.names if each.startswith(f"{name}[")]
         chosen += [name] if name in tasks.names or not elements else elements
     return Tasks([tasks[name] for name in dict.fromkeys(chosen)])
+
+
+def _average(values: Float[np.ndarray, " n"]) -> float:
+    """The plain average, which lies between the values: of equal ones it is their value, to the last digit."""
+    return float(np.clip(np.mean(values), np.min(values), np.max(values)))
+
+
+def _prefix(words: str, names: Sequence[str]) -> str:
+    """What to put before each name so that none of the names is had twice.
+
+    >>> _prefix("spread of ", ["t", "spread of t"])
+    'the spread of '
+    """
+    while any(words + name in names for name in names):
+        words = f"the {words}"
+    return words
 
 
 def _moments(result: Estimate, centres: Float[np.ndarray, " T"]) -> dict[str, np.ndarray]:
     count = len(centres)
     mean, error = result.mean[:count], result.std_error[:count]
     square, square_error = result.mean[count:], result.std_error[count:]
+    error = np.where((square == 0) & (square_error == 0), 0.0, error)  # of equal values there is rounding only
     shift = mean - centres
     with np.errstate(divide="ignore", invalid="ignore"):
         sd = np.sqrt(np.maximum(square - shift**2, 0.0))
@@ -162,8 +204,8 @@ def _tail_size(draws: Float[np.ndarray, "chain draw"]) -> float:
     """The smaller effective size of being below the 5 % and the 95 % quantile, chains cut in halves."""
     half = draws.shape[1] // 2
     halves = np.concatenate([draws[:, :half], draws[:, -half:]])
-    below = np.stack([halves <= q for q in np.quantile(draws, (0.05, 0.95))], axis=-1).astype(float)
-    return float(effective_sizes(below.reshape(-1, 2), halves.shape).min())
+    below = ((halves <= q).astype(float).ravel() for q in np.quantile(draws, (0.05, 0.95)))
+    return min(effective_size(values, halves.shape) for values in below)
 
 
 def _ends(kind: IntervalKind, prob: float) -> tuple[str, str]:

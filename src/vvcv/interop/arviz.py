@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..data import require
+from ..estimation.summary import names_of
 from .angles import circular, cut_open
 from .integrands import Functions, Labels
 from .logdensity import scores_at
@@ -26,8 +27,9 @@ if TYPE_CHECKING:
 POINTS, SCORES, LEADING = "unconstrained_draw", "gradient", ("chain", "draw")
 
 REMEDY = (
-    "Sample with nutpie.sample(..., store_unconstrained=True, store_gradient=True), pass logdensity=, or use the "
-    "function for your sampler: from_pymc, from_numpyro, from_blackjax, from_stan."
+    "Call the function for your sampler first: vvcv.from_pymc(idata, model), vvcv.from_numpyro(mcmc), "
+    "vvcv.from_blackjax(states), vvcv.from_stan(fit); or sample with nutpie.sample(..., store_unconstrained=True, "
+    "store_gradient=True), or pass logdensity= to vvcv.from_arviz."
 )
 
 
@@ -132,11 +134,11 @@ def _computed(
     if logdensity is None:
         raise ValueError(f"There are no scores: sample_stats holds no {POINTS!r}. {REMEDY}")
     draws, labels = variables(posterior)
-    chosen = list(draws) if parameters is None else [parameters] if isinstance(parameters, str) else list(parameters)
+    chosen = list(draws) if parameters is None else names_of(parameters, "parameters")
     unknown = [name for name in chosen if name not in draws]
     require(not unknown, f"There is no posterior variable {unknown}; the variables are {list(draws)}.")
     flat = flatten({name: draws[name] for name in chosen}, True)
-    scores = scores_at(lambda z: logdensity(flat.unravel(z)), flat.points)
+    scores = scores_at(logdensity, flat.points, flat.unravel)
     names = flat.parameters
     return {"points": flat.points, "scores": scores, "draws": reported(draws), "labels": labels, "parameters": names}
 

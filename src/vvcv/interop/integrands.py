@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from ..data import finite_array, require
+from ..data import finite_array, require, whole_number
+from ..estimation.summary import names_of
 from .double import in_double
 
 Draws = Mapping[str, Float[np.ndarray, "chain draw *shape"]]
@@ -26,26 +27,20 @@ def integrands(
 ) -> dict[str, Values]:
     """Named values: every element of the variables asked for, then higher powers, then the functions.
 
-    `var_names=None` asks for all variables, or for none where functions are given.
+    `var_names` may name elements as well; None asks for all variables, or for none where functions are given.
 
     >>> draws = {"theta": np.arange(6.0).reshape(1, 3, 2)}
     >>> list(integrands(draws, {}, None, 2, None))
     ['theta[0]', 'theta[1]', 'theta[0]^2', 'theta[1]^2']
+    >>> list(integrands(draws, {}, "theta[1]", 1, None))
+    ['theta[1]']
     >>> values = integrands(draws, {}, None, 1, {"sum": lambda draw: draw["theta"].sum(axis=-1)})
     >>> values["sum"]
     array([[1., 5., 9.]])
     """
-    require(
-        isinstance(moments, int) and moments >= 1,
-        f"moments is the highest power to average, an integer of at least 1, but is {moments!r}.",
-    )
-    chosen = _chosen(draws, var_names, functions)
-    first = [
-        (name, values.astype(np.float64))  # whose powers neither wrap around nor round to single precision
-        for variable in chosen
-        for name, values in elements(variable, draws[variable], labels)
-    ]
-    powers = [(f"{name}^{k}", values**k) for k in range(2, moments + 1) for name, values in first]
+    highest = whole_number(moments, 1, "moments, the highest power to average,")
+    first = [(name, _averageable(name, values)) for name, values in _chosen(draws, labels, var_names, functions)]
+    powers = [(f"{name}^{k}", values**k) for k in range(2, highest + 1) for name, values in first]
     named = [*first, *powers, *_evaluated(draws, functions or {})]
     repeated = sorted(name for name, count in Counter(name for name, _ in named).items() if count > 1)
     require(
@@ -76,13 +71,32 @@ def _distinct(axis: Sequence[Any]) -> Sequence[Any]:
     return axis if len(set(map(str, axis))) == len(axis) else range(len(axis))
 
 
-def _chosen(draws: Draws, var_names: Sequence[str] | str | None, functions: Functions | None) -> list[str]:
+def _chosen(
+    draws: Draws, labels: Labels, var_names: Sequence[str] | str | None, functions: Functions | None
+) -> list[tuple[str, Values]]:
+    """The elements asked for, each once however often it is named: those of whole variables, or by their own names."""
     if var_names is None:
-        return [] if functions else list(draws)
-    names = [var_names] if isinstance(var_names, str) else list(dict.fromkeys(var_names))
-    unknown = [name for name in names if name not in draws]
+        return [] if functions else [each for name in draws for each in elements(name, draws[name], labels)]
+    names = names_of(var_names, "var_names")
+    found = [
+        (variable, element, values)
+        for name in names
+        for variable in ([name] if name in draws else [each for each in draws if name.startswith(f"{each}[")])
+        for element, values in elements(variable, draws[variable], labels)
+        if name in (variable, element)
+    ]
+    known = {part for variable, element, _ in found for part in (variable, element)}
+    unknown = [name for name in names if name not in known]
     require(not unknown, f"There is no posterior variable {unknown}; the variables are {list(draws)}.")
-    return names
+    return list({(variable, element): (element, values) for variable, element, values in found}.values())
+
+
+def _averageable(name: str, values: np.ndarray) -> Values:
+    """Values as wide numbers, whose powers neither wrap around nor round to single precision."""
+    try:
+        return finite_array(values, f"values of task {name!r}")
+    except ValueError as error:
+        raise ValueError(f"{error} Or leave it out: say with var_names= which variables are wanted.") from None
 
 
 def _evaluated(draws: Draws, functions: Functions) -> Iterator[tuple[str, Values]]:
@@ -93,7 +107,7 @@ def _evaluated(draws: Draws, functions: Functions) -> Iterator[tuple[str, Values
     )
     leading = next(iter(draws.values())).shape[:2]
     for name, function in functions.items():
-        values = finite_array(in_double(function)(dict(draws)), f"values of the function {name!r}")
+        values = finite_array(_value(name, function, draws), f"values of the function {name!r}")
         require(
             values.shape[:2] == leading,
             f"The function {name!r} must give one number or one array per draw, shape {leading} or {(*leading, 'k')}, "
@@ -101,3 +115,16 @@ def _evaluated(draws: Draws, functions: Functions) -> Iterator[tuple[str, Values
             "as in draws['theta'].max(axis=-1).",
         )
         yield from elements(name, values, {})
+
+
+def _value(name: str, function: Callable[[Any], Any], draws: Draws) -> Any:
+    """What a function of the draws gives; they are read-only, since other integrands are made of them as well."""
+    try:
+        return in_double(function)(dict(draws))
+    except ValueError as error:
+        if "read-only" not in str(error):
+            raise
+        raise ValueError(
+            f"The function {name!r} must leave the draws as they are, but writes into them ({error}). Let it work on a "
+            "copy: draws['theta'].copy(), or x = x - 1 instead of x -= 1."
+        ) from error

@@ -5,10 +5,12 @@ s(z) = d/dz log p(z),   automatic differentiation in float64, over batches of dr
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
@@ -22,6 +24,9 @@ from .pytrees import Flat, flatten
 
 #: Draws differentiated at once: enough to keep a processor busy, few enough for large models.
 BATCH = 256
+
+#: More chains than anyone is likely to run, and fewer draws than a chain is likely to have.
+MANY_CHAINS, FEW_DRAWS = 32, 4
 
 
 def from_logdensity(
@@ -49,11 +54,16 @@ def from_logdensity(
     >>> posterior.names, bool(np.allclose(posterior.scores, -posterior.points))
     (('tau',), True)
     """
+    require(
+        chains is None or isinstance(chains, bool | np.bool_),
+        f"chains must be True, of draws (chain, draw, ...), or False, of draws (draw, ...), but is {chains!r}.",
+    )
     flat = flatten(draws, chains)
-    scores = scores_at(lambda z: logdensity(flat.unravel(z)), flat.points)
+    if chains is None:
+        _warn_of_guess(flat)
     return Posterior(
         flat.points,
-        scores,
+        scores_at(logdensity, flat.points, flat.unravel),
         flat.draws if constrain is None else constrained(constrain, flat),
         parameters=flat.parameters,
         var_names=var_names,
@@ -62,24 +72,58 @@ def from_logdensity(
     )
 
 
+def _warn_of_guess(flat: Flat) -> None:
+    """Say how draws were read where hardly anyone would have drawn so."""
+    chain, draw = flat.points.shape[:2]
+    scalars = all(leaf.ndim == 2 for leaf in flat.draws.values())
+    if draw < FEW_DRAWS or (scalars and chain > MANY_CHAINS):
+        warnings.warn(
+            f"The draws are read as {chain} chain(s) of {draw} draws of {flat.points.shape[-1]} parameter(s). Pass "
+            "chains=False if their first axis is that of the draws, or chains=True to be sure that it is the chains'.",
+            stacklevel=3,
+        )
+
+
 @in_double
 def scores_at(
-    logdensity: Callable[[Float[Array, " d"]], Any], points: Float[np.ndarray, "chain draw d"]
+    logdensity: Callable[[Any], Any],
+    points: Float[np.ndarray, "chain draw d"],
+    unravel: Callable[[Float[Array, " d"]], Any] = lambda point: point,
 ) -> Float[np.ndarray, "chain draw d"]:
-    """Gradients of a log density of one point (d,), at all points, with a progress bar if it takes long."""
+    """Gradients of a log density at all points, with a progress bar if it takes long; `unravel` makes one a draw."""
+    require(callable(logdensity), f"logdensity must be a function of one draw, but is {logdensity!r}.")
     rows = points.reshape(-1, points.shape[-1])
+
+    def of_point(point: Float[Array, " d"]) -> Float[Array, ""]:
+        return _one_number(logdensity(unravel(point)))
+
     with differentiable("logdensity"):
-        shape = np.shape(jax.eval_shape(logdensity, rows[0]))
-    require(
-        shape == (),
-        f"logdensity must give one number for one draw, but gave an array of shape {shape}. Sum its terms; if draws "
-        "have leading axes (chain, draw) or (draw,) that were mistaken for each other, say which with chains=.",
-    )
-    both = jax.jit(jax.vmap(jax.value_and_grad(logdensity)))
+        jax.eval_shape(of_point, rows[0])
+    both = jax.jit(jax.vmap(jax.value_and_grad(of_point)))
     found = [[np.asarray(part)[:size] for part in both(batch)] for batch, size in _batches(rows)]
     values, gradients = (np.concatenate(parts) for parts in zip(*found, strict=True))
     _check_support(values.reshape(points.shape[:-1]))
     return gradients.reshape(points.shape)
+
+
+def _one_number(value: Any) -> Float[Array, ""]:
+    """What a log density gave for one draw, if it is a number that has a gradient."""
+    try:
+        number = jnp.asarray(value)
+    except (TypeError, ValueError):
+        number = jnp.asarray(False)
+    require(
+        jnp.issubdtype(number.dtype, jnp.floating),
+        "logdensity must give one real number for one draw, but gave "
+        f"{value.dtype if hasattr(value, 'dtype') else type(value).__name__}. Let it return the log density itself, "
+        "computed by jax.numpy from the draw.",
+    )
+    require(
+        number.shape == (),
+        f"logdensity must give one number for one draw, but gave an array of shape {number.shape}. Sum its terms; if "
+        "draws have leading axes (chain, draw) or (draw,) that were mistaken for each other, say which with chains=.",
+    )
+    return number
 
 
 def _check_support(values: Float[np.ndarray, "chain draw"]) -> None:
@@ -97,8 +141,10 @@ def _check_support(values: Float[np.ndarray, "chain draw"]) -> None:
 @in_double
 def constrained(constrain: Callable[[Any], Any], flat: Flat) -> dict[str, Float[np.ndarray, "chain draw *shape"]]:
     """The variables to report, by name, from the function that gives them for one draw."""
+    require(callable(constrain), f"constrain must be a function of one draw, but is {constrain!r}.")
     rows = flat.points.reshape(-1, flat.points.shape[-1])
-    tree = jax.jit(jax.vmap(lambda z: constrain(flat.unravel(z))))(rows)
+    with differentiable("constrain"):
+        tree = jax.jit(jax.vmap(lambda z: constrain(flat.unravel(z))))(rows)
     leading = flat.points.shape[:2]
     return flatten(jax.tree.map(lambda leaf: np.asarray(leaf).reshape(*leading, *leaf.shape[1:]), tree), True).draws
 

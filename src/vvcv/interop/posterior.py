@@ -65,7 +65,7 @@ class Posterior(Tasks):
     ) -> Tasks:
         """Tasks for other integrands of the same draws; no gradient is computed again.
 
-        `var_names` are names of variables (all by default, or none where functions are given), element by element;
+        `var_names` are names of variables (all by default, or none where functions are given) or of single elements;
         `moments=2` adds their squares. `functions` maps names to functions of a dict of draws. Each is called once,
         with whole arrays (chain, draw, ...), and gives an array (chain, draw), or (chain, draw, k) for k integrands.
         """
@@ -88,9 +88,13 @@ class Posterior(Tasks):
 
 
 def _leading(values: Any, name: str, leading: tuple[int, ...]) -> Float[np.ndarray, "chain draw *shape"]:
-    """Draws as a wide array; whether its numbers are finite matters only once they are asked for."""
+    """Draws as a wide array; whether its numbers are finite matters only once they are asked for.
+
+    A view that cannot be written through: a function of the draws must not change what other answers are made of.
+    """
     array = np.asarray(values)
-    array = array.astype(WIDE.get(array.dtype.kind, array.dtype), copy=False)
+    array = array.astype(WIDE.get(array.dtype.kind, array.dtype), copy=False).view()
+    array.flags.writeable = False
     require(
         array.shape[:2] == leading,
         f"draws of {name!r} must have leading axes (chain, draw) = {leading}, but have shape {array.shape}.",

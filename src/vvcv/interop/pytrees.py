@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -33,6 +34,14 @@ def flatten(tree: Any, chains: bool | None = None) -> Flat:
     """
     paths, structure = jax.tree_util.tree_flatten_with_path(tree)
     require(len(paths) > 0, "draws must hold at least one array, but the pytree is empty.")
+    names = [_name(path) for path, _ in paths]
+    repeated = sorted(name for name, count in Counter(names).items() if count > 1)
+    require(not repeated, f"Arrays must have names of their own, but {repeated} occur more than once. Rename them.")
+    complex_ones = [name for name, (_, leaf) in zip(names, paths, strict=True) if np.iscomplexobj(leaf)]
+    require(
+        not complex_ones,
+        f"Draws must be real numbers, but those of {complex_ones} are complex. Pass their real and imaginary parts.",
+    )
     leaves = [np.asarray(leaf, dtype=np.float64) for _, leaf in paths]
     if not (_have_chains(leaves, bare=len(paths[0][0]) == 0) if chains is None else chains):
         leaves = [leaf[None] for leaf in leaves]
@@ -42,7 +51,7 @@ def flatten(tree: Any, chains: bool | None = None) -> Flat:
         "All draws must have the same leading axes, (chain, draw) or (draw,), but the shapes are "
         f"{[np.shape(leaf) for _, leaf in paths]}. Say which with chains=True or chains=False.",
     )
-    draws = {_name(path): leaf for (path, _), leaf in zip(paths, leaves, strict=True)}
+    draws = dict(zip(names, leaves, strict=True))
     points = np.concatenate([leaf.reshape(*leaf.shape[:2], -1) for leaf in leaves], axis=-1)
     parameters = tuple(element for name, leaf in draws.items() for element, _ in elements(name, leaf, {}))
     return Flat(points, parameters, draws, _unravel([leaf.shape[2:] for leaf in leaves], structure))
