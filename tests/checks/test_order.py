@@ -58,6 +58,27 @@ def test_sorted_rows_and_designs_are_notes_of_their_own():
     assert check(Task(np.sort(x[:, 0]), -np.sort(x[:, 0]), x[:, 1])).worst == "note"
 
 
+@pytest.mark.parametrize("n", [20, 24, 30, 32, 39])
+def test_designs_of_few_rows_are_told_from_chains_whose_draws_alternate(n):
+    """Such a chain is taken for a design in at most 2 %: more than two in 40 have probability below 5 %."""
+    for d, seed in ((1, 0), (2, 1), (8, 2)):
+        for sequence in (qmc.Sobol(d, seed=seed), qmc.Halton(d, seed=seed)):
+            assert said(norm.ppf(sequence.random(64)[:n])) == {"design"}
+    found = [said(chain(seed, n, 2, -0.9)) for seed in range(40)]
+    assert found.count({"design"}) <= 2 and found.count({"chain"}) >= 25
+
+
+def test_a_design_without_its_first_point_is_one_still():
+    points = norm.ppf(qmc.Sobol(3, seed=4).random(64))
+    assert all(said(points[1:n]) == {"design"} for n in (25, 40, 64))
+
+
+@pytest.mark.parametrize("d", [1, 8])
+def test_few_independent_rows_are_no_design(d):
+    """Nominal rate below 0.5 %: more than two alarms in 60 have probability below 1 %."""
+    assert sum(said(chain(seed, n, d, 0.0)) != set() for seed in range(20) for n in (20, 22, 27)) <= 2
+
+
 def test_rare_events_and_constants_are_no_chain():
     """One number in a hundred differs: neighbours among so few are chance."""
     rng = np.random.default_rng(2)

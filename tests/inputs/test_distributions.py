@@ -134,7 +134,9 @@ def test_draws_next_to_a_bound_stay_inside():
         (lambda: inputs.truncated(inputs.normal(0, 1), low=50), "nothing is between 50 and inf"),
         (lambda: inputs.from_scipy(stats.poisson(3)), "frozen continuous"),
         (lambda: inputs.from_scipy(stats.norm), "frozen continuous"),
+        (lambda: inputs.from_scipy(stats.gamma), "frozen continuous"),
         (lambda: inputs.from_scipy(stats.norm([0, 1], 1)), "must be one number"),
+        (lambda: inputs.from_scipy(stats.rv_histogram(([1, 2], [0, 1, 2]))([0, 1])), "must be one number"),
         (lambda: inputs.normal([0, 1], 1), "mean must be one number"),
         (lambda: inputs.uniform("0", 1), "low must be one number"),
         (lambda: inputs.lognormal("0", 1), "mu must be one number"),
@@ -162,6 +164,67 @@ def test_distribution_objects_of_scipy_are_inputs_unless_they_are_many_or_none()
     if hasattr(stats, "Binomial"):
         with pytest.raises(ValueError, match="continuous"):
             inputs.from_scipy(stats.Binomial(n=3, p=0.5))
+
+
+def test_nothing_is_left_at_a_bound_and_everything_at_the_other():
+    for ours in (inputs.truncated(inputs.normal(0, 1), -1, 2), inputs.truncated(inputs.gamma(2), low=1)):
+        low, high = ours.law.support()
+        ends = np.array([-np.inf, low - 1, low, high, high + 1, np.inf])
+        below = np.array([True, True, True, False, False, False])
+        assert np.array_equal(ours.law.logcdf(ends), np.where(below, -np.inf, 0.0))
+        assert np.array_equal(ours.law.logsf(ends), np.where(below, 0.0, -np.inf))
+        assert ours.law.logpdf(low - 1) == -np.inf and np.isnan(ours.law.logcdf(np.nan))
+
+
+@pytest.mark.parametrize(
+    ("inner", "outer"),
+    [((0, np.inf), (1, np.inf)), ((-np.inf, 3), (-np.inf, 2)), ((0, np.inf), (1, 3)), ((1, np.inf), (-np.inf, 3))],
+)
+def test_what_is_truncated_may_be_truncated_again(inner, outer):
+    once = inputs.truncated(inputs.normal(0, 1), max(inner[0], outer[0]), min(inner[1], outer[1]))
+    twice = inputs.truncated(inputs.truncated(inputs.normal(0, 1), *inner), *outer)
+    x = once.from_normal(Z)
+    assert np.allclose(twice.to_normal(x), Z, atol=1e-9) and np.allclose(twice.from_normal(Z), x, rtol=1e-12)
+    assert np.array_equal(twice.score(x), once.score(x))
+
+
+@pytest.mark.parametrize("unit", [1e-200, 1e-100, 1e140])
+def test_scores_have_the_unit_of_the_input_however_small_or_large(unit):
+    for make in (
+        lambda u: inputs.normal(0, u),
+        lambda u: inputs.student(3, 0, u),
+        lambda u: inputs.uniform(0, u),
+        lambda u: inputs.gamma(2, u),
+        lambda u: inputs.exponential(u),
+        lambda u: inputs.beta(2, 3, 0, u),
+    ):
+        x = make(1.0).from_normal(Z)
+        assert np.allclose(make(unit).score(x * unit) * unit, make(1.0).score(x), rtol=1e-12)
+
+
+def test_scores_far_out_and_of_laws_too_wide_for_squares_are_finite():
+    assert inputs.student(3).score(1e150) == pytest.approx(-4e-150)
+    assert np.allclose(inputs.lognormal(0, 1e160).score([0.75, 1.5]), [-4 / 3, -2 / 3])
+    assert np.allclose(inputs.truncated(inputs.normal(0, 1e200), 0.5, 2).score([0.75, 1.5]), 0)
+
+
+class Quadratic(stats.rv_continuous):
+    """A law of the user's own as SciPy has it: a class with a density."""
+
+    def _pdf(self, x):
+        return 3 * x**2
+
+
+def test_a_histogram_is_an_input_frozen_or_not_and_is_known_again():
+    counts, edges = np.array([10, 20, 0, 70]), np.array([0.0, 1.0, 2.0, 3.0, 4.0])
+    made = {name: stats.rv_histogram((c, edges)) for name, c in (("one", counts), ("other", counts[[1, 0, 2, 3]]))}
+    x = inputs.independent(a=made["one"]).sample(1000, seed=0, design="latin-hypercube")["a"]
+    assert np.histogram(x, edges)[0].tolist() == [100, 200, 0, 700]
+    described = {name: repr(inputs.from_scipy(law)) for name, law in made.items()}
+    again = stats.rv_histogram((counts, edges))
+    assert described["one"] == repr(inputs.from_scipy(again)) == repr(inputs.from_scipy(again()))
+    assert len({*described.values(), repr(inputs.from_scipy(again(loc=1)))}) == 3
+    assert float(inputs.from_scipy(Quadratic(a=0, b=1)).from_normal(0.0)) == pytest.approx(0.5 ** (1 / 3))
 
 
 TOO_FINE = {

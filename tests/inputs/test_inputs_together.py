@@ -123,6 +123,14 @@ def test_a_log_density_with_bounds_goes_to_the_whole_line():
     assert sorted(given.sample(50, seed=5)["a"]) == sorted(draws[:, 0])
 
 
+@pytest.mark.parametrize("flat", [lambda x: 0, lambda x: jnp.int32(0), lambda x: (x > 2).sum()])
+def test_a_flat_log_density_may_be_a_whole_number(flat):
+    draws = np.random.default_rng(0).uniform(size=(50, 1))
+    given = inputs.from_log_density(flat, draws, lower=0, upper=1)
+    assert np.allclose(given.task(draws, draws[:, 0]).scores, 1 - 2 * draws)
+    assert np.array_equal(given.log_density(draws), np.zeros(50)) and given.log_density(draws).dtype == float
+
+
 def test_a_latin_hypercube_has_one_point_in_each_stratum():
     given = inputs.independent(a=inputs.uniform(0, 1), b=inputs.uniform(0, 1))
     for column in given.sample(30, seed=0, design="latin-hypercube").values():
@@ -179,6 +187,8 @@ def two(correlation):
             "as many entries",
         ),
         (lambda: inputs.from_log_density(lambda x: -(x**2), np.ones((5, 2))).score(np.ones((5, 2))), r"shape \(2,\)"),
+        (lambda: inputs.from_log_density(lambda x: None, np.ones((5, 2))).score(np.ones((5, 2))), "but gave None"),
+        (lambda: inputs.from_log_density(lambda x: 1j * x[0], np.ones((5, 2))).score(np.ones((5, 2))), "complex128"),
         (lambda: inputs.from_log_density(lambda x: float(x[0]), np.ones((5, 2))).score(np.ones((5, 2))), "jax.numpy"),
         (
             lambda: inputs.from_log_density(lambda x: jnp.log(x).sum(), np.ones((5, 2))).task(

@@ -1,5 +1,6 @@
 """Inputs of the user's own, failures that say much, and places that can be no store."""
 
+import numpy as np
 import pytest
 from scipy import stats
 
@@ -44,6 +45,26 @@ def test_inputs_of_the_users_own_are_known_again_by_another_process_and_others_a
     assert again.calls == 2
     with pytest.raises(ValueError, match="these settings put it elsewhere"):
         run(Counted(), path, 5, given=other)
+
+
+@pytest.mark.parametrize("unit", ["ns", "us", "D"])
+def test_dates_and_spans_of_time_are_no_numbers_in_any_unit(unit):
+    span = np.timedelta64(5, unit)
+    for returned in (span, np.array([span]), np.array(span, dtype=object), np.datetime64("2020-01-01", unit)):
+        with pytest.raises(ValueError, match="must return one number"):
+            run(lambda a, b, returned=returned: returned, None, 3)
+    assert set(run(lambda a, b: span / np.timedelta64(1, unit), None, 3)["cheap"].values) == {5.0}
+
+
+def test_histograms_of_other_data_are_other_inputs(tmp_path):
+    one, same, other = (
+        inputs.independent(a=stats.rv_histogram((counts, [0, 1, 2])), b=inputs.normal(0, 1))
+        for counts in ([1, 2], [1, 2], [2, 1])
+    )
+    run(Counted(), tmp_path / "runs.jsonl", 3, given=one)
+    run(Counted(), tmp_path / "runs.jsonl", 3, given=same)
+    with pytest.raises(ValueError, match="with other settings: inputs is"):
+        run(Counted(), tmp_path / "runs.jsonl", 3, given=other)
 
 
 def test_a_long_failure_is_kept_whole_and_shown_in_short(tmp_path):

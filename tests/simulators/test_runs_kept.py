@@ -220,6 +220,8 @@ def test_a_second_process_is_kept_out(tmp_path):
         ({"design": "grid"}, "design must be one of"),
         ({"given": inputs.independent(a=inputs.uniform(0, 1))}, "by name, but cannot be: missing a required argument"),
         ({"models": {0: Counted()}, "runs": {0: 6}}, "named by strings, but 0 is none"),
+        ({"models": {"f": Counted(), 1: Counted()}, "runs": {"f": 6, 1: 6}}, "named by strings, but 1 is none"),
+        ({"models": {"f": Counted(), 1: Counted()}, "runs": {"f": 6}}, r"\['f', 1\] and \['f'\]"),
     ],
 )
 def test_bad_calls_are_refused_before_anything_runs(tmp_path, change, words):

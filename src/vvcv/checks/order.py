@@ -9,7 +9,7 @@ Ranks make heavy tails harmless; lags up to 64 see chains whose draws alternate,
 from __future__ import annotations
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from scipy.special import ndtri
 
 from ..data.chains import autocovariances
@@ -22,6 +22,10 @@ FALSE_ALARM, SMALLEST = 0.005, 0.1
 
 #: Rows from which on their order is looked at: fewer say nothing about it.
 FEWEST_ROWS = 20
+
+#: Rows of a block that has one in each half or quarter of all, and how many rows in such blocks make a design: chains
+#: whose draws alternate fill halves as designs do, but hardly ever quarters.
+BLOCKS = ((2, 2 * FEWEST_ROWS), (4, FEWEST_ROWS))
 
 #: Lags, rows (the first ones, since order is what counts) and integrands that are looked at.
 LARGEST_LAG, MOST_ROWS, MOST_TASKS = 64, 5000, 20
@@ -89,7 +93,7 @@ def _describe(
     if (ordered := _sorted_by(series)) is not None:
         message = f"rows are sorted by {names[ordered]}: their order cannot tell whether they are a chain."
         return [Finding("note", "sorted", message, "Keep chains in their order, as (chain, draw, d).", label)]
-    if (designed := _alternating(points)) is not None:
+    if (designed := _designed(points)) is not None:
         message = (
             f"coordinate {designed} of consecutive rows lies on either side of its median in turn, as in a design."
         )
@@ -144,12 +148,23 @@ def _sorted_by(series: Float[np.ndarray, "n k"]) -> int | None:
     return int(np.argmax(monotone)) if monotone.any() else None
 
 
-def _alternating(points: Float[np.ndarray, "n d"]) -> int | None:
-    """The first coordinate whose pairs of rows all lie on either side of its median, as Sobol's and Halton's do."""
-    above = points > np.median(points, axis=0)
-    for first in (0, 1):
-        half = (len(points) - first) // 2
-        apart = (above[first : first + 2 * half : 2] != above[first + 1 : first + 2 * half : 2]).mean(axis=0)
-        if half >= FEWEST_ROWS and (apart >= 1 - 1.5 / half).any():  # the median itself may be a row
-            return int(np.argmax(apart))
+def _designed(points: Float[np.ndarray, "n d"]) -> int | None:
+    """The first coordinate of whose rows each block has one in each part of its range, as Sobol's and Halton's do."""
+    for size, fewest in BLOCKS:
+        for first in (0, size - 1):  # a design's first point is often left out
+            rows = (len(points) - first) // size * size
+            if rows >= fewest and (even := _fills_parts(points[first : first + rows], size)).any():
+                return int(np.argmax(even))
     return None
+
+
+def _fills_parts(rows: Float[np.ndarray, "n d"], size: int) -> Bool[np.ndarray, " d"]:
+    """For each coordinate, whether each block of `size` rows has one in each part of as many, and so do its halves.
+
+    >>> _fills_parts(np.array([[1.0, 1.0], [4.0, 2.0], [2.0, 3.0], [3.0, 4.0]]), 4)
+    array([ True, False])
+    """
+    ranks = np.column_stack([_ranks(column) for column in rows.T])
+    part = ((ranks - 0.5) * size // len(rows)).reshape(-1, size, rows.shape[1])
+    fills = (np.sort(part, axis=1) == np.arange(size)[:, None]).all(axis=(0, 1))
+    return fills if size == 2 else fills & _fills_parts(rows, size // 2)

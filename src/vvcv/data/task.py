@@ -47,7 +47,7 @@ class Task:
     values: Float[np.ndarray, " n"]
     name: str | None = None
     chains: tuple[int, int] | None = field(default=None, init=False)
-    tails: tuple[HeavyInput, ...] = field(default=(), init=False)
+    tails: tuple[HeavyInput, ...] = field(default=(), kw_only=True)  # that values grow into
 
     def __post_init__(self) -> None:
         label = "" if self.name is None else f" of task {self.name!r}"
@@ -100,12 +100,6 @@ class Task:
         other = copy(self)
         object.__setattr__(other, "values", values)
         object.__setattr__(other, "name", name)
-        return other
-
-    def with_tails(self, tails: Iterable[HeavyInput]) -> Task:
-        """The same task, whose values grow into the heavy tails of these inputs."""
-        other = copy(self)
-        object.__setattr__(other, "tails", tuple(tails))
         return other
 
     @property

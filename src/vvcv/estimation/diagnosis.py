@@ -118,12 +118,12 @@ def _thinned(task: Task, name: str, most: int) -> Task:
     step = -(-task.size // most)
     chains = task.chains or (1, task.size)
     if chains[1] < 4 * step:
-        return Task(task.points[::step], task.scores[::step], task.values[::step], name=name).with_tails(task.tails)
+        return Task(task.points[::step], task.scores[::step], task.values[::step], name, tails=task.tails)
     points, scores, values = (
         a.reshape(*chains, *a.shape[1:])[:, ::step] for a in (task.points, task.scores, task.values)
     )
-    few = Task(points, scores, values, name) if task.chains else Task(points[0], scores[0], values[0], name)
-    return few.with_tails(task.tails)
+    rows = (points, scores, values) if task.chains else (points[0], scores[0], values[0])
+    return Task(*rows, name, tails=task.tails)
 
 
 def _levels_inside() -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,9 @@ from ..data.validation import NUMERIC_KINDS
 from .distribution import Distribution
 from .laws import Renamed, Triangular, Truncated
 
+#: Probabilities whose quantiles tell one law from another where its class and parameters do not.
+PERCENTS = np.arange(1, 100) / 100
+
 
 def normal(mean: float, sd: float) -> Distribution:
     """Normal with this mean and standard deviation.
@@ -20,7 +24,7 @@ def normal(mean: float, sd: float) -> Distribution:
     -0.5
     """
     _positive("sd", sd)
-    return _distribution("normal", stats.norm(mean, sd), lambda x: (mean - x) / sd**2, mean=mean, sd=sd)
+    return _distribution("normal", stats.norm(mean, sd), lambda x: (mean - x) / sd / sd, mean=mean, sd=sd)
 
 
 def lognormal(mu: float, sigma: float) -> Distribution:
@@ -32,7 +36,7 @@ def lognormal(mu: float, sigma: float) -> Distribution:
     _positive("sigma", sigma)
     with np.errstate(over="ignore"):  # an input of such a scale is refused
         law = stats.lognorm(sigma, scale=np.exp(number("mu", mu)))
-    return _distribution("lognormal", law, lambda x: -(1 + (np.log(x) - mu) / sigma**2) / x, mu=mu, sigma=sigma)
+    return _distribution("lognormal", law, lambda x: -(1 + (np.log(x) - mu) / sigma / sigma) / x, mu=mu, sigma=sigma)
 
 
 def uniform(low: float, high: float) -> Distribution:
@@ -105,7 +109,11 @@ def student(df: float, location: float = 0.0, scale: float = 1.0) -> Distributio
     _positive("df", df)
     _positive("scale", scale)
     law = stats.t(df, loc=location, scale=scale)
-    slope = lambda x: (df + 1) * (location - x) / (df * scale**2 + (x - location) ** 2)  # noqa: E731
+
+    def slope(x: Any) -> Any:
+        root = np.hypot(np.sqrt(df) * scale, x - location)  # squares of small scales and far tails are no floats
+        return (df + 1) * ((location - x) / root) / root
+
     return _distribution("student", law, slope, df=df, location=location, scale=scale)
 
 
@@ -129,9 +137,13 @@ def truncated(of: Any, low: float = -np.inf, high: float = np.inf) -> Distributi
 def from_scipy(law: Any) -> Distribution:
     """Any continuous distribution of `scipy.stats`, frozen, or of its newer kind, as `stats.Normal(mu=1.0)` is.
 
+    One of your own that has no parameters, as `stats.rv_histogram` makes them of data, need not be frozen.
+
     >>> from_scipy(stats.weibull_min(2, scale=3))
     scipy.weibull_min(2, scale=3)
     """
+    if isinstance(law, stats.rv_continuous) and law.numargs == 0 and not _is_named(law):
+        law = law()
     if _has(law, "logpdf", "logccdf", "iccdf") and np.isfinite(law.logpdf(law.icdf(0.5))).all():
         law = Renamed(law)  # a discrete one has no density at its median
     wanted = ("logpdf", "logcdf", "logsf", "ppf", "isf", "support")
@@ -166,7 +178,16 @@ def _describe(law: Any) -> str:
     if not hasattr(law, "dist"):  # a law of the user's own; where it is in memory, each process has another place
         return repr(law) if type(law).__repr__ is not object.__repr__ else f"{type(law).__qualname__}()"
     arguments = [repr(value) for value in law.args] + [f"{key}={value!r}" for key, value in law.kwds.items()]
-    return f"scipy.{law.dist.name}({', '.join(arguments)})"
+    if _is_named(law.dist):
+        return f"scipy.{law.dist.name}({', '.join(arguments)})"
+    percentiles = [f"{x:.6g}" for x in np.ravel(law.ppf(PERCENTS[:, None]))]  # of many laws too, which are then refused
+    arguments += [f"percentiles={percentiles[0]}..{percentiles[-1]}#{zlib.crc32(' '.join(percentiles).encode()):08x}"]
+    return f"scipy.{type(law.dist).__name__}({', '.join(arguments)})"
+
+
+def _is_named(law: Any) -> bool:
+    """Whether SciPy has this family by its name; others share their class, or their name, with different laws."""
+    return type(law) is type(getattr(stats, law.name, None))
 
 
 def number(name: str, value: Any) -> float:

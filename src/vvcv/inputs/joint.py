@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -127,8 +128,9 @@ class GaussianInputs(Inputs):
         Standard normal coordinates do not show them.
         """
         task, z = super().task(x, values, name), self._normal(x)
-        heavy = ((j, HeavyInput(name, law.power)) for j, (name, law) in enumerate(self.marginals.items()))
-        return task.with_tails(each for j, each in heavy if each.power < LIGHT and grows(task.values, np.abs(z[:, j])))
+        each = ((HeavyInput(name, law.power), np.abs(z[:, j])) for j, (name, law) in enumerate(self.marginals.items()))
+        tails = [heavy for heavy, distance in each if heavy.power < LIGHT and grows(task.values, distance)]
+        return replace(task, tails=tuple(tails))
 
     def __repr__(self) -> str:
         inside = ", ".join(f"{name}={marginal}" for name, marginal in self.marginals.items())

@@ -129,13 +129,13 @@ class Truncated:
         return self._log_between(self.low, self.high)
 
     def logpdf(self, x: Any) -> Any:
-        return self.law.logpdf(x) - self.log_mass
+        return np.where((x < self.low) | (x > self.high), -np.inf, self.law.logpdf(x) - self.log_mass)
 
     def logcdf(self, x: Any) -> Any:
-        return self._log_between(self.low, x) - self.log_mass
+        return self._log_share(self.low, np.minimum(x, self.high))
 
     def logsf(self, x: Any) -> Any:
-        return self._log_between(x, self.high) - self.log_mass
+        return self._log_share(np.maximum(x, self.low), self.high)
 
     def ppf(self, p: Any) -> Any:
         return self._step_in(self.low, np.asarray(p, dtype=float) * np.exp(self.log_mass), inwards=1)
@@ -145,6 +145,11 @@ class Truncated:
 
     def support(self) -> tuple[float, float]:
         return self.low, self.high
+
+    def _log_share(self, a: Any, b: Any) -> Any:
+        """Log share of the probability between the bounds that is between a and b: of all of it, exactly zero."""
+        everything = (a == self.low) & (b == self.high)
+        return np.where(everything, 0.0, self._log_between(a, b) - self.log_mass)
 
     def _log_between(self, a: Any, b: Any) -> Any:
         """log P(a < X < b), from the tail in which the interval lies, or around the median from both."""
@@ -157,7 +162,7 @@ class Truncated:
             found = np.where(lower < half, in_lower, np.where(upper < half, in_upper, around))
             midpoint = self.law.logpdf((a + b) / 2) + np.log(b - a)
         short = found - np.minimum(0.0, np.minimum(lower, upper)) < np.log(SHORT)
-        return np.where(short & np.isfinite(midpoint), midpoint, found)
+        return np.where(a >= b, -np.inf, np.where(short & np.isfinite(midpoint), midpoint, found))
 
     def _step_in(self, end: float, mass: Any, inwards: int) -> Any:
         """The point that has `mass` between itself and one end."""

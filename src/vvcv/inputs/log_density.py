@@ -54,7 +54,7 @@ class LogDensityInputs(Inputs):
         """Log density at x, as the user's function has it: normalised or not."""
         import jax
 
-        return np.asarray(jax.vmap(self.density)(self.rows(x)), dtype=float)
+        return np.asarray(jax.vmap(self._value)(self.rows(x)), dtype=float)
 
     @float64
     def score(self, x: Any) -> Rows:
@@ -63,11 +63,7 @@ class LogDensityInputs(Inputs):
 
         rows = self.rows(x)
         with differentiable("log_density"):
-            shape = np.shape(jax.eval_shape(self.density, rows[0]))
-            require(
-                shape == (), f"log_density must give one number for one point, but gave shape {shape}. Sum its terms."
-            )
-            values, slopes = (np.asarray(part) for part in jax.vmap(jax.value_and_grad(self.density))(rows))
+            values, slopes = (np.asarray(part) for part in jax.vmap(jax.value_and_grad(self._value))(rows))
         outside = int((~np.isfinite(values)).sum())  # where a slope may be finite: that of log x at -1 is -1
         require(
             outside == 0,
@@ -78,6 +74,17 @@ class LogDensityInputs(Inputs):
     def coordinates(self, x: Any) -> tuple[Rows, Rows]:
         """The inputs' own coordinates; those with bounds go to the whole line."""
         return unconstrain(self.rows(x), self.score(x), self.lower, self.upper)
+
+    def _value(self, x: Any) -> Any:
+        """Log density at one point, as a float: a flat one may be written as 0."""
+        import jax.numpy as jnp
+
+        value = self.density(x)
+        shape, found = np.shape(value), getattr(value, "dtype", repr(value))
+        require(shape == (), f"log_density must give one number for one point, but gave shape {shape}. Sum its terms.")
+        real = np.isrealobj(value) and (hasattr(value, "dtype") or isinstance(value, float | int))
+        require(real, f"log_density must give a real number for one point, but gave {found}. Return a float.")
+        return jnp.asarray(value, dtype=float)
 
     def __repr__(self) -> str:
         name = getattr(self.density, "__qualname__", type(self.density).__name__)

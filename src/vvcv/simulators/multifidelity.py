@@ -124,12 +124,25 @@ def _run(model: Model, name: str, number: int, x: dict[str, float]) -> tuple[Run
         return Run(name, number, place, None, f"{type(error).__name__}: {error}"), None
     try:
         # NumPy makes a zero of a masked number, as readers of netCDF give it for one that is missing.
-        value = math.nan if np.ma.is_masked(result) else float(np.asarray(result).item())
+        value = math.nan if np.ma.is_masked(result) else _number(result)
     except Exception:
         returned = f"{' '.join(reprlib.repr(result).split())}, a {type(result).__name__}"
         return Run(name, number, place, None, f"no number but {returned}"), returned
     good = abs(value) <= LARGEST  # a larger one would be refused with all runs, and nan is none
     return (Run(name, number, place, value) if good else Run(name, number, place, None, f"value {value}")), None
+
+
+def _number(result: Any) -> float:
+    """The one number that a model returned; of a span of time it is unknown in which unit.
+
+    >>> _number(np.array([2.5]))
+    2.5
+    """
+    found = np.asarray(result)
+    found = np.asarray(found.item()) if found.dtype == object else found
+    if found.dtype.kind in "mM":  # NumPy makes a number of those in nanoseconds alone
+        raise TypeError("Dates and spans of time are no numbers.")
+    return float(found.item())
 
 
 def _has_succeeded(kept: Store, name: str) -> bool:
@@ -173,7 +186,7 @@ def _check_arguments(models: Mapping[str, Model], inputs: Inputs, runs: Mapping[
     )
     require(
         len(models) > 0 and set(models) == set(runs),
-        f"models and runs must have the same names, but they are {sorted(models)} and {sorted(runs)}.",
+        f"models and runs must have the same names, but they are {list(models)} and {list(runs)}.",
     )
     natural = isinstance(seed, int | np.integer) and seed >= 0
     require(natural, f"seed must be a whole number of at least 0, but is {seed!r}.")
