@@ -63,6 +63,12 @@ def test_the_mistake_is_named(mistake):
     assert result.findings[0].task == "task 1"
 
 
+@pytest.mark.parametrize("n", [40, 400])
+def test_scores_of_zero_are_called_so(n):
+    x = np.random.default_rng(0).normal(size=(n, 2))
+    assert "all scores are zero" in check(Task(x, 0 * x, np.exp(x[:, 0] / 2))).findings[0].message
+
+
 def test_swapped_chain_and_draw_axes_are_recognised():
     x, s = gaussian(2, 800)
     swapped = s.reshape(4, 200, D).swapaxes(0, 1).reshape(4, 200, D)

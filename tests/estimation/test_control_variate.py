@@ -84,3 +84,11 @@ def test_averages_of_the_variate_over_fresh_samples_are_zero_within_error():
         y = mean + spread * rng.normal(size=(4000, 1))
         g = estimate.control_variate(y, -(y - mean) / spread**2, task=name)
         assert abs(g.mean()) < 4.5 * g.std() / np.sqrt(4000)
+
+
+def test_points_of_another_dimension_are_refused_in_one_sentence():
+    x = np.random.default_rng(0).normal(size=(30, 2))
+    found = vvcv.estimate(vvcv.Task(x, -x, x[:, 0] ** 2), "zv", check=False)
+    with pytest.raises(ValueError, match=r"points and scores must have shape \(k, 2\), but have \(3,\)"):
+        found.control_variate(np.zeros(3), np.zeros(3))
+    assert found.control_variate(np.zeros(2), np.zeros(2)).shape == (1,)

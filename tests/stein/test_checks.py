@@ -6,7 +6,7 @@ import pytest
 
 import vvcv
 from vvcv.kernels import Custom, Fixed, General, Matern, Own, Separable, SquaredExponential
-from vvcv.paper import CrossFit, Exact, KernelVariate, PolynomialVariate, fit
+from vvcv.paper import BasisVariate, CrossFit, Exact, KernelVariate, PolynomialVariate, fit
 
 X = np.random.default_rng(0).normal(size=(12, 2))
 TASKS = vvcv.Tasks.shared(X, -X, np.column_stack([X[:, 0] ** 2, np.sin(X[:, 1]), X[:, 0]]))
@@ -40,6 +40,32 @@ def test_functions_that_are_no_kernels_of_these_tasks_are_refused(kernel, messag
 def test_an_estimate_refuses_them_too():
     with pytest.raises(ValueError, match="differentiable 1 times"):
         vvcv.estimate(TASKS[0], "cf", kernel=lambda x, y: (1 + distance(x, y)) * jnp.exp(-distance(x, y)))
+
+
+@pytest.mark.parametrize(
+    ("kernel", "message"),
+    [
+        (lambda x, y: np.exp(-np.sum((x - y) ** 2)), "A kernel must be a function that JAX can differentiate"),
+        (lambda x: 1.0, r"A kernel k\(x, y\) must be a function of two arguments, but <lambda>\(x\) is not"),
+        (lambda x, y: x - y, "must be one number"),
+    ],
+)
+def test_an_estimate_says_what_a_kernel_is_in_one_sentence(kernel, message):
+    with pytest.raises(ValueError, match=message):
+        vvcv.estimate(TASKS[0], "cf", kernel=kernel)
+
+
+@pytest.mark.parametrize(
+    ("basis", "message"),
+    [
+        (lambda z: np.sin(z), "A basis must be a function that JAX can differentiate"),
+        (lambda z, y: z, r"A basis must be a function of one argument, but <lambda>\(z, y\) is not"),
+        (3, "A basis must be a function of one argument, but 3 is none"),
+    ],
+)
+def test_a_fit_says_what_a_basis_is_in_one_sentence(basis, message):
+    with pytest.raises(ValueError, match=message):
+        fit(TASKS, BasisVariate(basis), Exact(1e-9))
 
 
 def test_a_function_or_a_kernel_is_enough():

@@ -38,6 +38,14 @@ class Mistake:
     remedy: str
 
 
+#: What scores without any number but zero are.
+FLAT = Mistake(
+    "prior",
+    "all scores are zero. Only a uniform density has such scores, and the points are not spread as its draws are.",
+    "Pass the gradient of the whole log density at every point.",
+)
+
+
 def likely_mistake(samples: list[Sample], test: Identities, bound: float) -> Mistake | None:
     """The first hypothesis that explains why the identities fail."""
     lenient = believable(test.worst, bound)
@@ -60,7 +68,7 @@ def _hold(samples: list[Sample], bound: float, divergence: bool = True) -> bool:
 def _no_scores(samples: list[Sample], test: Identities, bound: float) -> Mistake | None:
     zero = [j for j in test.failing(bound) if all(not sample.scores[:, j].any() for sample in samples)]
     if not zero or not all((sample.standard()[0][:, zero] ** 4).mean() < SHORT_TAILED for sample in samples):
-        return None
+        return None if any(sample.scores.any() for sample in samples) else FLAT
     return Mistake(
         "bounds",
         f"the scores of coordinates {zero} are all zero. Only a uniform density has such scores, and it has bounds, "

@@ -29,7 +29,8 @@ class ControlVariate:
             f"task must be one of the names {list(self.names)} or an index below {len(self.names)}, but is {task!r}.",
         )
         points, scores = finite_array(points, "points"), finite_array(scores, "scores")
-        points = points.reshape(-1, self._dimension) if points.ndim < 2 else points
+        if points.ndim < 2 and points.size % self._dimension == 0:
+            points = points.reshape(-1, self._dimension)
         scores = scores.reshape(points.shape) if scores.size == points.size else scores
         require(
             points.ndim == 2 and points.shape[1] == self._dimension and scores.shape == points.shape,

@@ -18,11 +18,11 @@ from ..linear_system.evaluation import Criterion
 from ..runtime.clock import limited, time_was_short
 from ..runtime.device import Device, placed
 from ..runtime.precision import float64, without_warnings
-from ..runtime.progress import progress_bar, ticking
+from ..runtime.progress import progress_bar, ticking, wished
 from ..runtime.threads import threads_for
 from ..stein import SteinKernel
 from ..stein.automatic import check_order
-from ..stein.checks import check_derivatives
+from ..stein.checks import check_kernel
 from ..tuning.interrupt import interruptible
 from ..tuning.starts import CANDIDATES, FAMILIES
 from .control_variate import ControlVariate
@@ -115,7 +115,7 @@ def compare(
     methods = (methods,) if isinstance(methods, str) else tuple(methods)  # a generator is gone through more than once
     _check_sizes(tasks)
     _check_wishes(methods, check, on_alarm, on_interrupt, refused, seconds)
-    with limited(np.inf if seconds is None else seconds), placed(device):
+    with limited(np.inf if seconds is None else seconds), placed(device), wished(progress):
         options = replace(_options(kernel, criterion, order), named=any(method != "auto" for method in methods))
         with interruptible(keep_best=on_interrupt == "best") as interruption:
             ladder = interruption.attend(partial(_ladder, tasks, options), partial(_ladder, tasks, options, look=False))
@@ -176,7 +176,7 @@ def _ladder(tasks: Tasks, options: Options, look: bool = True) -> AnyLadder:
     for kernel in own:
         system, rows = prepared.coordinates((0,), "scaled"), prepared.tasks[0]
         side = Side(system.points(rows.points), system.scores(rows.scores), np.zeros(rows.size, int))
-        check_derivatives(SteinKernel(kernel, options.order), side)
+        check_kernel(SteinKernel(kernel, options.order), side, 1)
     return Ladder(prepared, options, other_looks(prepared) if look and not own else [])
 
 

@@ -15,6 +15,8 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
+from ..runtime.tracing import takes
+
 
 class Side(NamedTuple):
     """One side of a Gram matrix: points, the scores of each point's own target, and the index of its task."""
@@ -125,6 +127,7 @@ class Custom(Kernel):
     function: Callable[..., Any]
 
     def __init__(self, function: Callable[..., Any]) -> None:
+        takes(function, 2, "A kernel k(x, y)")
         self.function = traceable(function)
 
     def __call__(self, x: Float[Array, " d"], y: Float[Array, " d"]) -> Float[Array, ""]:

@@ -13,6 +13,7 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
+from ..runtime.tracing import takes
 from .base import Image, Kernel, traceable
 from .coregionalization import Coregionalization
 
@@ -114,6 +115,7 @@ class General(MatrixKernel):
     function: Callable[..., Any]
 
     def __init__(self, function: Callable[..., Any]) -> None:
+        takes(function, 2, "A kernel K(x, y)")
         self.function = traceable(function)
 
     def entry(self, x, t, y, u):

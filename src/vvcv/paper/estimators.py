@@ -17,7 +17,7 @@ import jax
 import numpy as np
 from jaxtyping import Float
 
-from ..data import Tasks
+from ..data import Tasks, is_number, require, whole_number
 from ..data.chains import effective_size
 from .error_bars import average_variance, averages_covariance, cautious_variance
 from .result import Fit
@@ -64,6 +64,10 @@ class Split(Estimator):
     fraction: float = 0.5
     seed: int | jax.Array = 0
 
+    def __post_init__(self) -> None:
+        fine = is_number(self.fraction) and 0 < self.fraction < 1
+        require(fine, f"Split fits on a fraction of the rows, between 0 and 1, but it is {self.fraction!r}.")
+
     def estimate(self, tasks: Tasks, fit_part: FitPart) -> Fit:
         """Fit on one part, average over the other."""
         chosen, rest = hold_out(tasks, 1 - self.fraction, self.seed)
@@ -83,6 +87,9 @@ class CrossFit(Estimator):
 
     folds: int = 5
     seed: int | jax.Array = 0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "folds", whole_number(self.folds, 2, "The number of folds"))
 
     def estimate(self, tasks: Tasks, fit_part: FitPart) -> Fit:
         """The average over all rows, and the control variate fitted to all of them."""

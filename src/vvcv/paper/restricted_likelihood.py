@@ -48,7 +48,10 @@ class RestrictedLikelihood(Selection):
                 f'rung, such as "vv", of {list(METHODS)}.'
             )
         if problem.variate.name not in METHODS:
-            raise ValueError(f"A rung is one of {list(METHODS)}, but got {problem.variate.name!r}.")
+            raise ValueError(
+                f"A rung is one of {list(METHODS)}, but got {problem.variate.name!r}. The best of them chooses "
+                "vvcv.estimate."
+            )
         answers, correlation = _climb(problem.tasks, problem.variate.name, self)
         mean, errors = np.array([a.mean for a in answers]), np.array([a.std_error for a in answers])
         return Fit(

@@ -36,7 +36,7 @@ def hold_out(tasks: Tasks, fraction: float, seed: int | jax.Array) -> tuple[Task
         count = round(fraction * draws)
         require(
             1 <= count < draws,
-            f"Both parts of a split need at least one row of every task, but a fraction {fraction} of {draws} rows "
+            f"Both parts of a split need at least one row of every task, but a fraction {fraction:g} of {draws} rows "
             f"is {count}. Change the fraction, or collect more rows.",
         )
         return [count, draws - count]

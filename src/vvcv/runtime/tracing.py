@@ -2,10 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import inspect
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any, Literal
 
 import jax
+
+
+def takes(function: Callable[..., Any], arguments: Literal[1, 2], what: str) -> None:
+    """Refuse what is no function of so many arguments, before JAX says so in its own words.
+
+    >>> takes(lambda x: x, 2, "A kernel k(x, y)")
+    Traceback (most recent call last):
+    ...
+    ValueError: A kernel k(x, y) must be a function of two arguments, but <lambda>(x) is not.
+    """
+    rule = f"{what} must be a function of {'one argument' if arguments == 1 else 'two arguments'}, but"
+    given = getattr(function, "__name__", type(function).__name__)
+    try:
+        signature = inspect.signature(function)
+    except ValueError:  # some that are written in C do not say
+        return
+    except TypeError:
+        raise ValueError(f"{rule} {function!r} is none.") from None
+    try:
+        signature.bind(*range(arguments))
+    except TypeError:
+        raise ValueError(f"{rule} {given}{signature} is not.") from None
 
 
 @contextmanager

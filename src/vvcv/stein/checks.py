@@ -13,6 +13,7 @@ from ..data import require
 from ..kernels import General, Kernel, MatrixKernel, Own, Side
 from ..kernels.radial import Radial
 from ..runtime.precision import float64
+from ..runtime.tracing import differentiable
 from .automatic import block
 from .kernel import SteinKernel, SteinSum
 
@@ -21,6 +22,7 @@ POINTS = 5
 
 
 @float64
+@differentiable("A kernel")
 def check_kernel(kernel: SteinKernel | SteinSum, side: Side, tasks: int) -> None:
     """Refuse kernels that are none for these rows; those with a closed form are known to be kernels.
 
@@ -35,7 +37,7 @@ def check_kernel(kernel: SteinKernel | SteinSum, side: Side, tasks: int) -> None
         if not term.kernel.has_stein(term.order):
             _check_precision(term.kernel, points[0])
             _check_symmetric(term.kernel, points, tasks)
-        check_derivatives(term, side)
+        _check_derivatives(term, side)
 
 
 def _check_sizes(kernel: Kernel | MatrixKernel, d: int, tasks: int) -> None:
@@ -83,8 +85,7 @@ def _check_symmetric(kernel: Kernel | MatrixKernel, points: Float[np.ndarray, "n
         )
 
 
-@float64
-def check_derivatives(term: SteinKernel, side: Side) -> None:
+def _check_derivatives(term: SteinKernel, side: Side) -> None:
     """Refuse a kernel without a closed form whose derivatives are no numbers, as those of a norm at x = y."""
     if term.kernel.has_stein(term.order):
         return

@@ -16,6 +16,7 @@ from jaxtyping import Float
 
 from ...data import one_of, whole_number
 from ...kernels import Side
+from ...runtime.tracing import takes
 from ...stein import polynomial_features
 from ...stein.automatic import check_order
 from ...stein.fields import polynomial_field_features
@@ -79,6 +80,7 @@ class BasisVariate(_FeatureVariate):
     coefficients: Coefficients = "task"
 
     def __post_init__(self) -> None:
+        takes(self.function, 1, "A basis")
         one_of(self.coefficients, get_args(Coefficients), "The coefficients")
 
     def images(self, rows: Side) -> Float[np.ndarray, "n q"]:
