@@ -105,6 +105,17 @@ def test_chains_that_have_mixed_are_not_accused():
     assert poor == [[]] * 40
 
 
+@pytest.mark.parametrize("shape", [(1, 50), (1, 99), (4, 25), (50, 4), (20, 10), (4, 50)])
+def test_chains_of_few_draws_are_not_accused_of_being_short(shape):
+    """Of independent draws at most one in 50 is, of slow ones three in four at least (200 of each were counted)."""
+    rng, poor = np.random.default_rng(5), {0.0: 0, 0.95: 0}
+    for rho in poor:
+        for _ in range(50):
+            x = chains(rng, rho, shape)
+            poor[rho] += bool(mixing(Tasks([Task(x[..., None], -x[..., None], x**2)])).poor)
+    assert poor[0.0] <= 4 and poor[0.95] >= 34
+
+
 def test_constant_chains_and_independent_draws_have_no_mixing_problem():
     ones = np.ones((4, 50))
     assert r_hat(ones) == 1.0

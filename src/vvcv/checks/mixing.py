@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float
-from scipy.special import ndtri
+from scipy.special import fdtri, ndtri
 
 from ..data.chains import effective_size
 from ..data.task import Task, Tasks
@@ -20,22 +20,28 @@ from ..data.task import Task, Tasks
 #: r_hat nor the error bar is known to a tenth (Vehtari et al. 2021 ask for 100 a chain).
 LARGEST_R_HAT, FEWEST_DRAWS = 1.05, 100
 
+#: Of few draws r_hat is larger by chance: by as much as one in a thousand is. Three draws in ten are enough of few.
+CHANCE, ENOUGH = 1e-3, 0.3
+
 
 @dataclass(frozen=True, eq=False)
 class Mixing:
     """For each task the largest r_hat of its values and coordinates, and the effective draws of its values.
 
-    `own_r_hat` is that of the values alone, where it is known. All are nan for tasks without chains.
+    Beside them stand how large r_hat may be by chance, and how few effective draws there may be of so many; and r_hat
+    of the values alone, where it is known. All are nan for tasks without chains.
     """
 
     r_hat: Float[np.ndarray, " T"]
     ess: Float[np.ndarray, " T"]
+    largest: Float[np.ndarray, " T"]
+    fewest: Float[np.ndarray, " T"]
     own_r_hat: Float[np.ndarray, " T"] | None = None
 
     @property
     def poor(self) -> list[int]:
         """Tasks whose chains have not mixed."""
-        return np.flatnonzero((self.r_hat > LARGEST_R_HAT) | (self.ess < FEWEST_DRAWS)).tolist()
+        return np.flatnonzero((self.r_hat > self.largest) | (self.ess < self.fewest)).tolist()
 
     def alarms(self, names: Sequence[str], sizes: Sequence[int]) -> list[str]:
         """A line for each task whose chains have not mixed."""
@@ -66,17 +72,33 @@ def mixing(tasks: Tasks) -> Mixing | None:
     return Mixing(*np.array(numbers).T)
 
 
-def _of_task(task: Task, found: dict[bytes, float]) -> tuple[float, float, float]:
-    """The larger r_hat of values and coordinates, the latter looked up in `found`; effective draws; r_hat of values."""
+def _of_task(task: Task, found: dict[bytes, float]) -> tuple[float, ...]:
+    """What `Mixing` says of one task; r_hat of its coordinates is looked up in `found` where points are shared."""
     if task.chains is None or task.chains[1] < 4:
-        return np.nan, np.nan, np.nan
+        return (np.nan,) * 5
     values = task.values.reshape(task.chains)
     key = repr(task.chains).encode() + task.points.tobytes()
     if key not in found:
         coordinates = task.points.reshape(*task.chains, -1)
         found[key] = max(r_hat(draws) for draws in np.moveaxis(coordinates, -1, 0))
     own = r_hat(values)
-    return max(own, found[key]), effective_draws(values), own
+    limits = largest_by_chance(2 * task.chains[0], task.chains[1] // 2), fewest_of(task.size)
+    return max(own, found[key]), effective_draws(values), *limits, own
+
+
+def largest_by_chance(parts: int, draws: int) -> float:
+    """The r_hat up to which chains that have mixed go, in so many parts of so many draws each.
+
+    >>> round(largest_by_chance(8, 500), 2), round(largest_by_chance(8, 12), 2)
+    (1.05, 1.16)
+    """
+    ratio = fdtri(parts - 1, parts * (draws - 1), 1 - CHANCE) if parts > 1 else 1.0
+    return LARGEST_R_HAT * float(np.sqrt((draws - 1 + ratio) / draws))
+
+
+def fewest_of(draws: float) -> float:
+    """Of so many draws the effective ones below which error bars may be too narrow."""
+    return min(FEWEST_DRAWS, ENOUGH * draws)
 
 
 def r_hat(draws: Float[np.ndarray, "chain draw"]) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import partial
 from math import hypot
 
 import numpy as np
@@ -11,18 +11,24 @@ from jaxtyping import Float
 
 from ..candidates.kernel import Options
 from ..candidates.rungs import FEWEST_POINTS
-from ..checks.mixing import Mixing, r_hat_of_parts
+from ..checks.mixing import Mixing, fewest_of, largest_by_chance, r_hat_of_parts
 from ..data import Task, Tasks
 from ..data.chains import SHORTEST
 from ..large.features import Stage
 from ..large.fits import LargeFit, LargeFits
 from ..large.rows import Rows
 from ..linear_system.merit import merit_of
+from ..runtime.clock import time_left
+from ..runtime.once import cached_property
+from ..tuning.attempts import TooLateError
 from .describe import describe
 from .weights import ROUNDING, Answer, Witness, no_variate, with_witness
 
 #: The rungs that need no more memory for more rows.
 STREAMED = ("mc", "zv", "inducing")
+
+#: Why a task has the plain average, though another method was asked for by name.
+NO_TIME = "plain average: the time was too short for two more passes over all rows"
 
 
 class Streamed:
@@ -38,14 +44,30 @@ class Streamed:
         self._asked: dict[tuple[int, str], tuple[tuple[str, ...], Stage]] = {}
 
     def candidates(self, method: str) -> list[list[Answer]]:
-        """What one rung offers for each task: nothing where it cannot serve it."""
+        """What one rung offers for each task: nothing where it cannot serve it, the plain average where time is short."""
         if method == "mc":
             return [[answer] for answer in self.plain]
-        return self._offered((method,))
+        return [
+            [replace(plain, description=NO_TIME)] if offered is None else offered
+            for plain, offered in zip(self.plain, self._offered((method,)), strict=True)
+        ]
 
     def automatic(self) -> list[list[Answer]]:
-        """All rungs' answers for each task, of one pass over the rows for all of them."""
-        return [[plain, *rest] for plain, rest in zip(self.plain, self._offered(("zv", "inducing")), strict=True)]
+        """All rungs' answers for each task, of one pass over the rows for all of them.
+
+        Where time is limited, polynomials come first: inducing points cost ten times as much.
+        """
+        everything = ("zv", "inducing")
+        attempts = (everything,) if time_left() == np.inf else (("zv",), everything)
+        offered: list[list[Answer]] = [[] for _ in self.tasks]
+        for methods in attempts:
+            offered = [old if new is None else new for old, new in zip(offered, self._offered(methods), strict=True)]
+        return [[plain, *rest] for plain, rest in zip(self.plain, offered, strict=True)]
+
+    @property
+    def looked(self) -> bool:
+        """Whether plain averages are known without another look at the rows."""
+        return all(fits.looked for _, fits in self._groups)
 
     @cached_property
     def plain(self) -> list[Answer]:
@@ -74,9 +96,14 @@ class Streamed:
         """Tasks on the same points, and some rows of them in memory."""
         return [(group, fits.sample) for group, fits in self._groups]
 
+    @property
+    def far_beyond(self) -> list[float]:
+        """For each of these, how many times as far out as any row drawn some row lies."""
+        return [fits.look.far_beyond(fits.rows) for _, fits in self._groups]
+
     def mixing(self) -> Mixing | None:
         """Whether chains have mixed: r_hat of the rows drawn, effective draws of all; None if there are none."""
-        r_hats, sizes = np.full((2, len(self.tasks)), np.nan)
+        r_hats, sizes, largest, fewest = np.full((4, len(self.tasks)), np.nan)
         for group, fits in self._groups:
             if fits.rows.independent or fits.rows.chains[1] < SHORTEST:
                 continue
@@ -84,8 +111,10 @@ class Streamed:
             if len(halves) > 1:
                 points = max(r_hat_of_parts(column[halves]) for column in sample[0].points.T)
                 r_hats[list(group)] = [max(points, r_hat_of_parts(task.values[halves])) for task in sample]
+                largest[list(group)] = largest_by_chance(*halves.shape)
             sizes[list(group)] = np.minimum(fits.plain_size, fits.rows.count)
-        return None if np.isnan(sizes).all() else Mixing(r_hats, sizes)
+            fewest[list(group)] = fewest_of(fits.rows.count)
+        return None if np.isnan(sizes).all() else Mixing(r_hats, sizes, largest, fewest)
 
     def first(self, count: int) -> list[Task]:
         """The first rows of every task whose rows are given as independent, one after the other."""
@@ -101,16 +130,26 @@ class Streamed:
                 result[np.ix_(group, group)] = fits.correlation(methods, [stage for _, stage in asked])
         return result
 
-    def _offered(self, methods: tuple[str, ...]) -> list[list[Answer]]:
-        offered: list[list[Answer]] = [[] for _ in self.tasks]
+    def _offered(self, methods: tuple[str, ...]) -> list[list[Answer] | None]:
+        """The answers of some methods for each task; None where there was no time for them."""
+        offered: list[list[Answer] | None] = [[] for _ in self.tasks]
         for group, fits in self._groups:
             if len(fits.prepared.distinct[0].values) < FEWEST_POINTS:
                 continue
-            for i, task in enumerate(group):
-                for fit in fits.of_task(i, methods):
-                    answers = self._answers(fits, fit, i)
-                    self._asked.update({(task, answer.description): (methods, fit.stage) for answer in answers})
-                    offered[task] += answers
+            try:
+                for i, task in enumerate(group):
+                    offered[task] = self._of_task(fits, i, task, methods)
+            except TooLateError:
+                for task in group:
+                    offered[task] = None
+        return offered
+
+    def _of_task(self, fits: LargeFits, index: int, task: int, methods: tuple[str, ...]) -> list[Answer]:
+        offered = []
+        for fit in fits.of_task(index, methods):
+            answers = self._answers(fits, fit, index)
+            self._asked.update({(task, answer.description): (methods, fit.stage) for answer in answers})
+            offered += answers
         return offered
 
     def _answers(self, fits: LargeFits, fit: LargeFit, index: int) -> list[Answer]:
