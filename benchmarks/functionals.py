@@ -25,7 +25,7 @@ import numpy as np
 from scipy.special import gamma
 
 import vvcv
-from vvcv.estimation.functional import with_products
+from vvcv.estimation.common import with_products
 
 ASKED = {"variance": ("a",), "correlation": ("a", "b"), "ratio": ("a", "b")}
 PRODUCTS = {"a^2": ("a", "a"), "b^2": ("b", "b"), "a*b": ("a", "b")}

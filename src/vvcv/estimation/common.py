@@ -1,4 +1,7 @@
-"""The functions of means that have a name: variance, sd, cv, covariance, correlation, ratio, difference."""
+"""The functions of means that have a name, and the products of integrands that they need.
+
+Variance, sd, cv, covariance, correlation, ratio, difference.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Float
 
-from ..data import require
+from ..data import Prepared, Tasks, as_tasks, require
+from ..data.growth import STRONG
+from ..data.seen import growing
 
 
 def refuse_whole_variables(names: Sequence[str], known: Sequence[str]) -> None:
@@ -18,6 +25,51 @@ def refuse_whole_variables(names: Sequence[str], known: Sequence[str]) -> None:
             name in known or not elements,
             f"There is no expectation named {name!r}, but there are its elements {elements}. Name one of them.",
         )
+
+
+def with_products(tasks: Tasks, needed: dict[str, tuple[str, str]]) -> Tasks:
+    """The tasks and the products that are needed of them, `name -> (factor, factor)`, unless they are there."""
+    tasks = as_tasks(tasks, lazy=not needed)
+    added = []
+    for name, (first, second) in needed.items():
+        if name not in tasks.names:
+            a, b = tasks[first], tasks[second]
+            require(
+                np.array_equal(a.points, b.points),
+                f"{name!r} is the mean of a product on one sample, but {first!r} and {second!r} have points of their "
+                "own. Evaluate both on the same points.",
+            )
+            added.append(a.carrying(a.values * b.values, name))
+    if not added:
+        return tasks
+    named = [task.carrying(task.values, name) for task, name in zip(tasks, tasks.names, strict=True)]
+    return Tasks([*named, *added])
+
+
+def centred(tasks: Tasks, names: Sequence[str]) -> tuple[Tasks, dict[str, float]]:
+    """The tasks with those named less numbers of their size, and these: products of large numbers lose the digits."""
+    tasks = as_tasks(tasks)
+    each = list(dict.fromkeys(names))
+    prepared = Prepared.of(Tasks([tasks[name] for name in each]))
+    centres = {name: _centre(prepared, k) for k, name in enumerate(each)}
+    moved = [t.carrying(t.values - centres.get(name, 0.0), name) for t, name in zip(tasks, tasks.names, strict=True)]
+    return Tasks(moved), centres
+
+
+def _centre(prepared: Prepared, task: int) -> float:
+    """The plain average; of a + b exp(r . x) it is a, so that squares are exponentials, too, and are fitted as such."""
+    points, values = prepared.tasks[task].points, prepared.tasks[task].values
+    grown = growing(prepared, task, strong=STRONG / 2)  # squares grow twice as strongly
+    if grown is None or grown.growth is None:
+        return float(np.mean(values))
+    both = np.column_stack([np.ones(len(values)), grown.growth.weight(points) ** 2])
+    return float(np.linalg.lstsq(both, values)[0][0])
+
+
+def growth_of(prepared: Prepared, task: int, strong: float = STRONG) -> Float[np.ndarray, " d"] | None:
+    """The rate of the exponential that a task's values are, if they are one."""
+    grown = growing(prepared, task, strong)
+    return None if grown is None or grown.growth is None else grown.growth.rate
 
 
 def common(

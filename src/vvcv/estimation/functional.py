@@ -21,16 +21,14 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Bool, Float, Int
 
-from ..data import Prepared, Tasks, as_tasks, probability_between, require
-from ..data.growth import STRONG
-from ..data.seen import growing
+from ..data import Prepared, Task, Tasks, as_tasks, probability_between, require
 from ..report import printable, with_error
 from ..report.table import gain as gain_words
 from ..runtime.precision import float64
 from ..runtime.tracing import differentiable
-from .common import COMMON, common, refuse_whole_variables
+from .common import COMMON, centred, common, growth_of, refuse_whole_variables, with_products
 from .diagnosis import made_of
 from .joint import of_functions, value_correlation
 from .result import Estimate
@@ -144,44 +142,6 @@ def functional(source: Estimate | Tasks, g: Callable[[Any], Any] | str, *names: 
     return _delta(result, function, label, {"method": result.method, **options})
 
 
-def with_products(tasks: Tasks, needed: dict[str, tuple[str, str]]) -> Tasks:
-    """The tasks and the products that are needed of them, `name -> (factor, factor)`, unless they are there."""
-    tasks = as_tasks(tasks, lazy=not needed)
-    added = []
-    for name, (first, second) in needed.items():
-        if name not in tasks.names:
-            a, b = tasks[first], tasks[second]
-            require(
-                np.array_equal(a.points, b.points),
-                f"{name!r} is the mean of a product on one sample, but {first!r} and {second!r} have points of their "
-                "own. Evaluate both on the same points.",
-            )
-            added.append(a.carrying(a.values * b.values, name))
-    if not added:
-        return tasks
-    named = [task.carrying(task.values, name) for task, name in zip(tasks, tasks.names, strict=True)]
-    return Tasks([*named, *added])
-
-
-def centred(tasks: Tasks, names: Sequence[str]) -> tuple[Tasks, dict[str, float]]:
-    """The tasks with those named less numbers of their size, and these: products of large numbers lose the digits."""
-    tasks = as_tasks(tasks)
-    prepared = Prepared.of(Tasks([tasks[name] for name in names]))
-    centres = {name: _centre(prepared, k) for k, name in enumerate(names)}
-    moved = [t.carrying(t.values - centres.get(name, 0.0), name) for t, name in zip(tasks, tasks.names, strict=True)]
-    return Tasks(moved), centres
-
-
-def _centre(prepared: Prepared, task: int) -> float:
-    """The plain average; of a + b exp(r . x) it is a, so that squares are exponentials, too, and are fitted as such."""
-    points, values = prepared.tasks[task].points, prepared.tasks[task].values
-    grown = growing(prepared, task, strong=STRONG / 2)  # squares grow twice as strongly
-    if grown is None or grown.growth is None:
-        return float(np.mean(values))
-    both = np.column_stack([np.ones(len(values)), grown.growth.weight(points) ** 2])
-    return float(np.linalg.lstsq(both, values)[0][0])
-
-
 def _delta(result: Estimate, g: Callable[[Any], Any], label: str, options: dict[str, Any]) -> Functional:
     def of_array(means: Float[Array, " T"]) -> Float[Array, "..."]:
         return _as_numbers(g(Means(result.names, means)), label)
@@ -198,22 +158,47 @@ def _delta(result: Estimate, g: Callable[[Any], Any], label: str, options: dict[
     found = Functional(label, value, error, plain_value, plain_error, freedom)
     if result.tasks is None or result.moves is None or not result.tasks.share_points or result.method == "mc":
         return found
-    flat = slopes.reshape(-1, len(result.names))
-    shown = np.isfinite(flat).all(axis=1)  # where a function is not defined, it has no linear part either
-    several = np.flatnonzero(shown & (np.count_nonzero(flat, axis=1) > 1))  # that of one mean was fitted already
+    return _by_linear_parts(found, result.tasks, result.mean, slopes.reshape(-1, len(result.names)), options)
+
+
+def _by_linear_parts(
+    found: Functional,
+    tasks: Tasks,
+    mean: Float[np.ndarray, " T"],
+    slopes: Float[np.ndarray, "k T"],
+    options: dict[str, Any],
+) -> Functional:
+    """The surer of what the means say and of the same with the function's linear part estimated for itself."""
+    shown = np.isfinite(slopes).all(axis=1)  # where a function is not defined, it has no linear part either
+    several = np.flatnonzero(shown & (np.count_nonzero(slopes, axis=1) > 1))  # that of one mean was fitted already
+    values = slopes[several] @ np.array([task.values for task in tasks])
+    parts = [tasks[0].carrying(row, f"linear part {k}") for k, row in zip(several, values, strict=True)]
+    followed = _as_well_followed(tasks, parts, slopes[several] != 0)
+    parts, several = [part for part, well in zip(parts, followed, strict=True) if well], several[followed]
     if several.size == 0:
         return found
-    flat = flat[several]
-    values = flat @ np.array([task.values for task in result.tasks])
-    parts = [result.tasks[0].carrying(row, f"linear part {k}") for k, row in enumerate(values)]
-    own = estimate(Tasks(parts), **{**options, "check": False})
-    moved, least = own.mean - flat @ result.mean, ROUNDING * (np.abs(flat) @ np.abs(result.mean))
-    of_means, of_part = error.flat[several], np.hypot(own.std_error, least)
+    own, flat = estimate(Tasks(parts), **{**options, "check": False}), slopes[several]
+    moved, least = own.mean - flat @ mean, ROUNDING * (np.abs(flat) @ np.abs(mean))
+    of_means, of_part = found.std_error.flat[several], np.hypot(own.std_error, least)
     surer = of_part < of_means
     value = found.value.flat[several] + np.where(surer, moved, 0.0)
-    known = np.broadcast_to(freedom, found.value.shape).flat[several]
+    known = np.broadcast_to(found.freedom, found.value.shape).flat[several]
     bar = _seen_twice(np.minimum(of_part, of_means), np.maximum(of_part, of_means), moved)
     return _with_entries(found, several, value, bar, np.where(surer, own.freedom, known))
+
+
+def _as_well_followed(tasks: Tasks, parts: list[Task], used: Bool[np.ndarray, "k T"]) -> Bool[np.ndarray, " k"]:
+    """Whether linear parts are fitted as their terms are: not what mixes exponentials of several rates.
+
+    A kernel without the weight of a growth ends where the points do, and its error bar does not know of it.
+    """
+    if not parts:
+        return np.zeros(0, dtype=bool)
+    of_terms, of_parts = Prepared.of(tasks), Prepared.of(Tasks(parts))
+    terms = [growth_of(of_terms, t) if used[:, t].any() else None for t in range(len(tasks))]
+    sums = [growth_of(of_parts, k) for k in range(len(parts))]
+    alike = [[term is None or np.array_equal(term, own) for term in terms] for own in sums]
+    return (np.array(alike) | ~used).all(axis=1)
 
 
 def _seen_twice(
