@@ -6,7 +6,7 @@ from random_walks import metropolis
 
 from vvcv.data import lazy
 from vvcv.estimation import large_ladder
-from vvcv.large import look
+from vvcv.large import look, rows
 
 ROWS, DIMENSION = 2400, 2
 DIRECTION = np.array([0.6, -0.4])
@@ -14,10 +14,11 @@ DIRECTION = np.array([0.6, -0.4])
 
 @pytest.fixture
 def small_machine(monkeypatch):
-    """Room for 500 rows, models tuned on 120."""
+    """Room for 500 rows, models tuned on 120, and chunks that are not put together."""
     for module in (lazy, large_ladder):
         monkeypatch.setattr(module, "largest_system", lambda: 500)
     monkeypatch.setattr(look, "PILOT_ROWS", 120)
+    monkeypatch.setattr(rows, "LEAST_BLOCK", 1)
 
 
 def integrands(points):

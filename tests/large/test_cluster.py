@@ -9,7 +9,12 @@ import numpy as np
 import pytest
 
 import vvcv
+from vvcv.candidates.kernel import Options
 from vvcv.large import passes
+from vvcv.large.fits import LargeFits
+from vvcv.large.rows import Rows
+from vvcv.runtime.clock import limited
+from vvcv.tuning.attempts import TooLateError
 
 da = pytest.importorskip("dask.array")
 distributed = pytest.importorskip("distributed")
@@ -104,3 +109,39 @@ def test_a_cluster_that_is_closed_in_mid_run_is_named_with_what_to_do(small_mach
         ):
             estimated(lazy(sample, pause=True))
         closing.join()
+
+
+def unreadable(block, block_info=None):
+    if block_info[0]["array-location"][0][0] == 2000:
+        raise FileNotFoundError("no such chunk")
+    return block
+
+
+def test_a_chunk_that_a_worker_cannot_read_is_named(small_machine, sample, client):
+    points, scores, values = (da.from_array(array, chunks=(200, -1)) for array in sample)
+    broken = vvcv.Tasks.shared(points, scores.map_blocks(unreadable, dtype=float), values)
+    with pytest.raises(ValueError, match=r"scores in chunk 10 \(rows 2000 to 2199\) could not be: no such chunk"):
+        estimated(broken)
+
+
+def very_slow(block, block_id=None):
+    if block_id is not None and len(block) > 1:
+        time.sleep(0.5)
+    return block
+
+
+def test_a_pass_on_a_cluster_is_called_off_when_the_time_is_up(small_machine, sample, client):
+    """Two workers need 3 s for each pass, of which the first is made to its end."""
+    points, scores, values = (da.from_array(array, chunks=(200, -1)) for array in sample)
+    tasks = vvcv.Tasks.shared(points.map_blocks(very_slow, dtype=float), scores, values)
+    large = LargeFits(Rows.of(list(tasks), tasks.names), Options())
+    assert large.look.moments.count == 2400
+    began = time.perf_counter()
+    with limited(1.0), pytest.raises(TooLateError):
+        passes.sum_over(large.rows, len, "counting")
+    assert time.perf_counter() - began < 2
+    for _ in range(100):
+        if not any(client.processing().values()):
+            break
+        time.sleep(0.05)
+    assert not any(client.processing().values()) and estimated(lazy(sample)).size

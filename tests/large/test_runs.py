@@ -44,7 +44,7 @@ def test_error_bars_do_not_depend_on_blocks_that_cut_runs(small_machine, repeati
     monkeypatch.setattr(rows, "BLOCK", 7)
     monkeypatch.setattr(normal_equations, "STRIP", 50)
     in_pieces = vvcv.compare(tasks, ["zv", "inducing"], **KERNEL)
-    for method, part in {"zv": 1e-8, "inducing": 0.01}.items():  # of residuals of a millionth rounding takes digits
+    for method, part in {"zv": 1e-8, "inducing": 0.02}.items():  # of residuals of a millionth rounding takes digits
         ratio = in_pieces[method].std_error[:2] / whole[method].std_error[:2]
         np.testing.assert_allclose(ratio, 1.0, rtol=part)
 

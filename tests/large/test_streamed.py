@@ -10,7 +10,7 @@ from vvcv.data.chains import effective_size
 from vvcv.estimation import large_ladder
 from vvcv.estimation.ladder import Ladder
 from vvcv.estimation.streamed import Streamed
-from vvcv.large import batches, inducing, look, normal_equations, passes, rows
+from vvcv.large import batches, features, inducing, look, normal_equations, passes, rows
 from vvcv.large.fits import LargeFits
 from vvcv.large.rows import Rows
 
@@ -183,3 +183,74 @@ def test_control_variates_of_large_samples_have_mean_zero(small_machine, sample)
     assert abs(variate.mean()) < 4.5 * variate.std() / 200  # one right variate in 150,000 fails
     rest = np.exp(points @ [0.6, -0.4]) - variate
     assert rest.std() < 8e-4 * np.exp(points @ [0.6, -0.4]).std()
+
+
+def test_a_row_far_out_leaves_the_fits_that_can_be_solved_and_raises_the_alarm(small_machine):
+    x = np.random.default_rng(0).normal(size=(2400, 2))
+    x[777] = 1e7
+    tasks = vvcv.Tasks.shared(x, -x, np.column_stack([np.cos(x[:, 0]), np.tanh(x[:, 1])]))
+    with pytest.warns(vvcv.AlarmWarning, match="times as far out as any of 120 drawn"):
+        found = vvcv.estimate(tasks)
+    assert "far-rows" in found.check.codes
+    assert (np.abs(found.mean - [np.exp(-0.5), 0.0]) < 4 * found.std_error).all()
+    lines = vvcv.estimate(tasks, "zv", **KERNEL)
+    assert all("polynomial of degree 1" in words for words in lines.kernel)
+    with pytest.raises(ValueError, match="matrix of theirs that can be factorised"):
+        vvcv.estimate(tasks, "inducing", **KERNEL)
+
+
+@pytest.mark.parametrize("draw", ["standard_normal", "standard_cauchy"])
+def test_tails_that_are_those_of_a_law_raise_no_alarm_of_far_rows(small_machine, draw):
+    x = getattr(np.random.default_rng(1), draw)(size=(2400, 2))
+    tasks = vvcv.Tasks.shared(x, -2 * x / (1 + x**2), np.cos(x))
+    found = vvcv.estimate(tasks, "mc", on_alarm="ignore")
+    assert "far-rows" not in (found.check.codes if found.check else ())
+
+
+def test_the_fits_with_the_first_columns_are_those_of_all(small_machine, sample):
+    """What is left of a model whose last columns cannot be told apart is the same model without them."""
+    large = LargeFits(Rows.of(list(vvcv.Tasks.shared(*sample)), ["a", "b", "c"]), Options())
+    (every,) = large._features(("zv",))
+    first = every.first(every.stages[1].columns + 1)
+    assert first.stages == every.stages[:2] and every.first(len(every.inverse)) is every
+    solutions = [
+        normal_equations.solve_normal_equations(large.rows, [features], large.look.shift, large.look.scale)[0]
+        for features in (every, first)
+    ]
+    for stage in first.stages:
+        means = (solution.mean(stage.columns) for solution in solutions)
+        np.testing.assert_allclose(*means, rtol=1e-9, atol=1e-12)
+
+
+def test_a_polynomial_takes_no_noise_from_its_neighbour(small_machine):
+    """Its residual is none, and the kernel that both were tuned with had none either."""
+    x = np.random.default_rng(1).normal(size=(2400, 3))
+    values = np.column_stack([np.abs(x[:, 2]), x[:, 1] ** 2, 3 * x[:, 0] - x[:, 1]])
+    together, alone = (
+        vvcv.estimate(vvcv.Tasks.shared(x, -x, v), "inducing", **KERNEL) for v in (values, values[:, :1])
+    )
+    assert together.std_error[0] < 3 * alone.std_error[0] and together.kernel[0] == alone.kernel[0]
+    assert (together.std_error[1:] < 1e-8).all()
+
+
+def test_polynomials_by_themselves_have_inducing_points_too(small_machine):
+    x = np.random.default_rng(1).normal(size=(2400, 2))
+    found = vvcv.estimate(vvcv.Tasks.shared(x, -x, x**2), "inducing", **KERNEL)
+    assert found.methods == ("inducing", "inducing")
+    np.testing.assert_allclose(found.mean, 1.0, atol=1e-8)
+
+
+def test_control_variates_are_formed_a_strip_at_a_time(small_machine, sample, monkeypatch):
+    estimate, points = vvcv.estimate(vvcv.Tasks.shared(*sample), "zv", **KERNEL), sample[0]
+    whole, raw, sizes = estimate.control_variate(points, -points, 0), features.Features.raw, []
+    monkeypatch.setattr(normal_equations, "STRIP", 512)
+    monkeypatch.setattr(features.Features, "raw", lambda self, x, s: sizes.append(len(x)) or raw(self, x, s))
+    np.testing.assert_allclose(estimate.control_variate(points, -points, 0), whole, rtol=1e-12, atol=1e-12)
+    assert max(sizes) == 512 and sum(sizes) % len(points) == 0
+    assert estimate.control_variate(points[:0], points[:0], 0).shape == (0,)
+
+
+def test_samples_in_memory_may_end_at_zero(small_machine, sample):
+    points, scores, values = (array.copy() for array in sample)
+    points[-2:] = scores[-2:] = 0.0
+    assert np.isfinite(vvcv.estimate(vvcv.Tasks.shared(points, scores, values), "zv", **KERNEL).mean).all()

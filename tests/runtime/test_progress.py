@@ -59,3 +59,36 @@ def test_items_pass_one_by_one_and_are_counted_by_their_size(monkeypatch):
         time.sleep(0.3)
     assert seen == ["a", "bcd"]
     assert "1/4" in terminal.getvalue() and "4/4" in terminal.getvalue()
+
+
+def test_without_a_terminal_who_asks_has_a_line_now_and_then(monkeypatch, capsys):
+    monkeypatch.setattr(module, "PATIENCE", 0.1)
+    with module.progress_bar("running models", 4, shown=True) as step:
+        step()
+        time.sleep(0.15)
+        step(1, "dear")
+        step()
+        step()
+    assert capsys.readouterr().err.splitlines() == ["running models: 0/4", "running models: dear: 2/4"]
+
+
+@pytest.mark.parametrize(("wish", "lines"), [(True, 3), (False, 0), (None, 0)])
+def test_a_wish_holds_for_all_work_within(capsys, wish, lines):
+    with module.wished(wish), module.progress_bar("estimating", 9), module.progress_bar("looking", 3):
+        pass
+    with module.progress_bar("estimating", 9, shown=wish):
+        pass
+    assert len(capsys.readouterr().err.splitlines()) == lines
+
+
+def test_work_within_other_work_takes_the_place_of_its_bar(monkeypatch):
+    terminal, begun = a_terminal(monkeypatch), []
+    monkeypatch.setattr(module, "_bar", lambda made=module._bar: begun.append(made()) or begun[-1])
+    with module.progress_bar("estimating", 600, shown=True):
+        time.sleep(0.3)
+        assert "estimating" in terminal.getvalue()
+        with module.progress_bar("looking", 3) as step:
+            assert [task.visible for task in begun[0].tasks] == [False, True]
+            step()
+        assert [(task.description, task.visible) for task in begun[0].tasks] == [("estimating", True)]
+    assert len(begun) == 1

@@ -19,5 +19,7 @@ def chains_first(array: Any, points: bool = False) -> Any:
     """
     if type(array).__module__.partition(".")[0] != "xarray" or not hasattr(array, "transpose"):
         return array
-    array = array.transpose(*(dim for dim in LEADING if dim in array.dims), ...)
+    leading = tuple(dim for dim in LEADING if dim in array.dims)
+    if array.dims[: len(leading)] != leading:  # what is in order stays the very array, as others may share it
+        array = array.transpose(*leading, ...)
     return array.expand_dims("parameter", axis=-1) if points and set(array.dims) == set(LEADING) else array

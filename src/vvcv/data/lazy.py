@@ -7,6 +7,7 @@ the packages whose arrays it knows.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from mmap import ALLOCATIONGRANULARITY
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,9 @@ from .validation import NUMERIC_KINDS, require, whole
 
 #: Packages whose arrays are read by slices.
 SLICED = ("zarr", "h5py")
+
+#: Memory maps begin at multiples of so many bytes of their file.
+PAGE = ALLOCATIONGRANULARITY
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,9 +64,15 @@ class LazyArray:
         return numbers.reshape(*rows, *self.tail)
 
     def is_same(self, other: Any) -> bool:
-        """Whether both are the very same array."""
-        same = isinstance(other, LazyArray) and _identity(other.source) is _identity(self.source)
-        return same and other.column == self.column
+        """Whether both are the very same array, of memory or of a file that was opened twice."""
+        if not isinstance(other, LazyArray) or other.column != self.column:
+            return False
+        return other.source is self.source or _identity(other.source) == _identity(self.source)
+
+    @property
+    def in_memory(self) -> bool:
+        """Whether the rows were given as an array that is no file."""
+        return isinstance(self.source, np.ndarray) and not isinstance(self.source, np.memmap)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         whole = np.concatenate([self.read(slice(c, c + 1), slice(0, self.chains[1])) for c in range(self.chains[0])])
@@ -92,14 +102,16 @@ def shape_of(value: Any) -> tuple[int, ...]:
 
 def stays_lazy(*arrays: Any) -> bool:
     """Whether rows are to be read block by block: those of an array not in memory, too many for an exact fit."""
-    if not any(map(is_lazy, arrays)):
+    waiting = [array for array in arrays if is_lazy(array)]
+    if not waiting:
         return False
+    for shape in map(shape_of, waiting):
+        require(
+            not any(isinstance(n, float) and np.isnan(n) for n in shape),
+            f"Rows must be counted before they are read, but the Dask array's shape is {shape}. Call "
+            "compute_chunk_sizes() on it first.",
+        )
     shape = shape_of(arrays[0])
-    require(
-        not any(isinstance(n, float) and np.isnan(n) for n in shape),
-        f"Rows must be counted before they are read, but the Dask array's shape is {shape}. Call "
-        "compute_chunk_sizes() on it first.",
-    )
     return int(np.prod(shape[:-1] if len(shape) > 1 else shape)) > largest_system()
 
 
@@ -149,7 +161,43 @@ class _Sliced:
 
 
 def _identity(source: Any) -> Any:
-    return source.variable if isinstance(source, _Sliced) else source
+    """What is equal for an array and itself fetched or opened again: its place in its file, its name, else itself."""
+    kind = _root(source)
+    if isinstance(source, np.memmap):
+        return _place_in_file(source)
+    if isinstance(source, _Sliced):
+        return _identity_of_variable(source.variable)
+    if kind == "dask":
+        return source.name
+    if kind == "h5py" and source:  # of a closed file nothing is known any more
+        return (source.file.filename, source.name)
+    if kind == "zarr" and hasattr(source, "store") and hasattr(source, "path"):
+        return (source.store, source.path)
+    return id(source)
+
+
+def _place_in_file(mapped: np.memmap) -> Any:
+    """File, first byte and layout of a memory map; a copy of one, or one with changes of its own, is itself alone."""
+    memory = getattr(mapped, "_mmap", None)
+    if memory is None or mapped.mode == "c":
+        return id(mapped)
+    # A part of a map has the offset of the whole: where it begins its address tells.
+    begins = mapped.ctypes.data - np.frombuffer(memory, np.uint8).ctypes.data + mapped.offset // PAGE * PAGE
+    return (str(mapped.filename), begins, mapped.shape, mapped.strides, mapped.dtype.str)
+
+
+def _identity_of_variable(variable: Any) -> Any:
+    """What an xarray variable over a store of zarr shows of it, or the variable where that is not told."""
+    layer: Any = getattr(variable, "_data", None)
+    shown = []
+    while hasattr(layer, "array"):
+        part = getattr(getattr(layer, "key", None), "tuple", ())
+        if not all(isinstance(index, slice | int) for index in part):
+            return id(variable)
+        shown.append((type(layer), repr(part)))
+        layer = layer.array
+    stored = getattr(layer, "_array", None)
+    return (_identity(stored), *shown) if _root(stored) == "zarr" else id(variable)
 
 
 def _root(value: Any) -> str:

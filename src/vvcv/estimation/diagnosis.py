@@ -122,8 +122,9 @@ def _thinned(task: Task, name: str, most: int) -> Task:
     points, scores, values = (
         a.reshape(*chains, *a.shape[1:])[:, ::step] for a in (task.points, task.scores, task.values)
     )
-    rows = (points, scores, values) if task.chains else (points[0], scores[0], values[0])
-    return Task(*rows, name, tails=task.tails)
+    if not task.chains:
+        points, scores, values = points[0], scores[0], values[0]
+    return Task(points, scores, values, name, tails=task.tails)
 
 
 def _levels_inside() -> int:

@@ -197,7 +197,7 @@ def _as_well_followed(tasks: Tasks, parts: list[Task], used: Bool[np.ndarray, "k
     of_terms, of_parts = Prepared.of(tasks), Prepared.of(Tasks(parts))
     terms = [growth_of(of_terms, t) if used[:, t].any() else None for t in range(len(tasks))]
     sums = [growth_of(of_parts, k) for k in range(len(parts))]
-    alike = [[term is None or np.array_equal(term, own) for term in terms] for own in sums]
+    alike = [[term is None or (own is not None and np.array_equal(term, own)) for term in terms] for own in sums]
     return (np.array(alike) | ~used).all(axis=1)
 
 

@@ -10,6 +10,7 @@ from jaxtyping import Float
 
 from ..candidates.kernel import Options
 from ..candidates.rungs import FEWEST_POINTS
+from ..checks.findings import Finding
 from ..checks.order import MOST_ROWS, describe_returns
 from ..data import Task, Tasks, in_separate_groups
 from ..runtime.memory import largest_system
@@ -18,6 +19,10 @@ from .ladder import SEPARATE_GROUPS, Ladder
 from .refusals import RefusedError, too_many_rows
 from .streamed import STREAMED, Streamed
 from .weights import Answer, combine
+
+#: How many times as far out as the tail 1 / x^2 has them, in the mean, points are that raise an alarm: of such a tail
+#: one sample in a thousand does.
+FAR_BEYOND = 1000.0
 
 
 def too_large(tasks: Tasks) -> list[bool]:
@@ -41,7 +46,21 @@ class LargeLadder:
         """What is found in the data; of rows that are not in memory, in some of them, and in the first ones' order."""
         drawn = {t: sample[i] for members, sample in self.streamed.samples for i, t in enumerate(members)}
         large = Tasks([task for t, task in sorted(drawn.items()) if t not in self._small])
-        return self._seen(drawn).with_findings(describe_returns(large))
+        return self._seen(drawn).with_findings([*describe_returns(large), *self._far_rows()])
+
+    def _far_rows(self) -> list[Finding]:
+        """Rows that are farther out than a tail would have them: of them alone no fit or average of others tells."""
+        return [
+            Finding(
+                "warning",
+                "far-rows",
+                f"some points are {times:.2g} times as far out as any of {sample[0].size} drawn from all.",
+                "Look at the outermost rows: mistakes there decide averages, and no polynomial can follow both.",
+                self.tasks.names[members[0]],
+            )
+            for (members, sample), times in zip(self.streamed.samples, self.streamed.far_beyond, strict=True)
+            if times > FAR_BEYOND * self.tasks[members[0]].size / sample[0].size
+        ]
 
     def _seen(self, drawn: dict[int, Task]) -> Diagnosis:
         if not any(task.is_lazy for task in self.tasks):
@@ -67,8 +86,8 @@ class LargeLadder:
         return offered
 
     def so_far(self) -> list[list[Answer]]:
-        """Nothing before all passes over the rows are done."""
-        return [[] for _ in self.tasks]
+        """Plain averages, once all rows were looked at: nothing else is known before all passes are done."""
+        return [[plain] for plain in self.plain] if self.streamed.looked else [[] for _ in self.tasks]
 
     def required(self, method: str) -> list[Answer]:
         """The answers of one rung for all tasks, or an error that says which task it cannot serve."""

@@ -44,7 +44,7 @@ class Streamed:
         self._asked: dict[tuple[int, str], tuple[tuple[str, ...], Stage]] = {}
 
     def candidates(self, method: str) -> list[list[Answer]]:
-        """What one rung offers for each task: nothing where it cannot serve it, the plain average where time is short."""
+        """What one rung offers for each task: nothing where it cannot serve it, plain averages if time is short."""
         if method == "mc":
             return [[answer] for answer in self.plain]
         return [

@@ -20,7 +20,7 @@ from scipy.linalg import qr, solve_triangular
 from ..candidates.polynomial import HIGHEST_DEGREE, STEP
 from ..data import Coordinates, Prepared
 from ..stein import along_axes, count_features
-from .inducing import Inducing
+from .inducing import LEAST_NOISE, Inducing
 from .monomials import monomial_images
 
 #: Monomials of degree three and more at most, of degree two, and columns of all kinds: normal equations cost the rows
@@ -65,6 +65,15 @@ class Features:
             rows = np.vstack([rows, self.inducing.rows(points, scores)])
         rows[:, n:] = 0.0
         return rows.T
+
+    def first(self, count: int) -> Features:
+        """The fits with the first so many columns at most: a kernel's are not told one by one."""
+        stages = tuple(stage for stage in self.stages if stage.columns <= count)
+        if len(stages) == len(self.stages):
+            return self
+        last = stages[-1].columns if stages else 0
+        kept = np.arange(last) if self.polynomials.kept is None else self.polynomials.kept[:last]
+        return Features(replace(self.polynomials, kept=kept), None, self.inverse[:last, :last], stages)
 
     @property
     def penalty(self) -> Float[np.ndarray, "q q"]:
@@ -111,13 +120,32 @@ class Polynomials:
         return stages
 
 
+def beyond_polynomials(prepared: Prepared, scaled: Coordinates, rows: int) -> tuple[int, ...]:
+    """Tasks of which polynomials leave more at the pilot rows than the noise that any kernel has; all, if of none.
+
+    What has no residual has no noise, and would take it from all tasks that are tuned together.
+    """
+    pilot = prepared.distinct[0]
+    varying = tuple(t for t in prepared.canonical if not prepared.constant(t))
+    weight = _row_weights(prepared, rows)
+    polynomials = _independent_polynomials(prepared, scaled, weight, HIGHEST_DEGREE)
+    columns = weight * polynomials.rows(pilot.points, pilot.scores).T
+    basis = qr(columns / np.linalg.norm(columns, axis=0), mode="economic")[0]
+
+    def left(task: int) -> float:
+        values = weight[:, 0] * prepared.standard_values(task)
+        return float(np.linalg.norm(values - basis @ (basis.T @ values)) / np.linalg.norm(weight))
+
+    return tuple(t for t in varying if left(t) ** 2 > LEAST_NOISE) or varying
+
+
 def build_features(prepared: Prepared, scaled: Coordinates, inducing: Inducing | None, rows: int) -> Features:
     """All columns that the pilot rows can tell apart, for a sample of so many rows: polynomials, or a kernel too.
 
     Monomials are those of the coordinates given, which all rows together have fixed.
     """
     pilot = prepared.distinct[0]
-    weight = np.sqrt(pilot.multiplicity * rows / pilot.multiplicity.sum())[:, None]
+    weight = _row_weights(prepared, rows)
     highest = HIGHEST_DEGREE + STEP if inducing is None else HIGHEST_DEGREE
     polynomials = _independent_polynomials(prepared, scaled, weight, highest)
     columns = weight * polynomials.rows(pilot.points, pilot.scores).T
@@ -130,6 +158,12 @@ def build_features(prepared: Prepared, scaled: Coordinates, inducing: Inducing |
     inverse = _inverse_triangle(np.vstack([np.hstack([columns, phi]), ridge]))
     inverse[-inducing.count :] = solve_triangular(inducing.factor, inverse[-inducing.count :], lower=True, trans=1)
     return Features(polynomials, inducing, inverse, (Stage("inducing", "", len(inverse)),))
+
+
+def _row_weights(prepared: Prepared, rows: int) -> Float[np.ndarray, "n 1"]:
+    """Roots of the rows of a sample of so many that each pilot row stands for."""
+    multiplicity = prepared.distinct[0].multiplicity
+    return np.sqrt(multiplicity * rows / multiplicity.sum())[:, None]
 
 
 def _independent_polynomials(

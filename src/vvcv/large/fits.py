@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, partial
 from math import hypot
 from typing import NamedTuple
 
@@ -15,13 +16,17 @@ from ..candidates.kernel import Options
 from ..candidates.polynomial import compared_with_richer, degrees_of_freedom
 from ..data import Prepared, Tasks
 from ..data.validation import visible
+from ..runtime.clock import factorisation_seconds, limited, time_for, time_left
+from ..runtime.once import cached_property
+from ..tuning.attempts import TooLateError, those_that_work
 from .batches import Batching
-from .features import Features, Stage, build_features
-from .inducing import Inducing, inducing_points, tuned_kernel
+from .features import MANY_MONOMIALS, Features, Stage, beyond_polynomials, build_features
+from .inducing import Inducing, inducing_points, largest_number, tuned_kernel
 from .look import Look, look_at
-from .normal_equations import Solution, solve_normal_equations
-from .residuals import ResidualSums, sum_residuals
-from .rows import Rows
+from .normal_equations import Solution, Summing, solve_normal_equations, solved_from
+from .passes import end_if_stopped, workers
+from .residuals import LeavingOut, ResidualSums, sum_residuals
+from .rows import Block, Rows
 
 #: What means by inducing points may be off by beyond the last rows, in units of how far all rows have moved them: of
 #: integrands that grow outwards, as exp(x), the outermost rows carry the error, and means have as much again to go. Of
@@ -29,6 +34,10 @@ from .rows import Rows
 #: intervals held 82 % without, 89 % at .7, 91 % at 1, with equal interval scores, and with degrees of freedom from
 #: fourth powers 95 %.
 STILL_MOVING = 1.0
+
+#: Rows on which passes are tried where time is limited; and how many factorisations of all rows drawn take as long
+#: as tuning a kernel and choosing points do, the first time.
+TRIED_ROWS, TUNING = 1024, 6.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,14 +72,22 @@ class LargeFits:
         self.rows = rows
         self.options = options
         self._fitted = cache(self._fit)
+        self._seconds_to_look = 0.0
 
     @cached_property
     def look(self) -> Look:
         """What the first pass has seen."""
+        began = time.perf_counter()
         seen = look_at(self.rows, self._batching(len(self.rows.names)))
+        self._seconds_to_look = time.perf_counter() - began
         for name, largest in zip(self.rows.names, seen.moments.largest, strict=True):
             visible(largest, f"values of task {name!r}")
         return seen
+
+    @property
+    def looked(self) -> bool:
+        """Whether the first pass is done."""
+        return "look" in vars(self)
 
     @cached_property
     def sample(self) -> Tasks:
@@ -97,7 +114,8 @@ class LargeFits:
     @cached_property
     def kernel(self) -> KernelFit | None:
         """The kernel tuned on some rows, if there are enough to tune one."""
-        return tuned_kernel(self.prepared, self.options)
+        members = beyond_polynomials(self.prepared, self.look.scaled, self.rows.count)
+        return tuned_kernel(self.prepared, members, self.options)
 
     @cached_property
     def inducing(self) -> Inducing | None:
@@ -167,11 +185,14 @@ class LargeFits:
         )
 
     def _fit(self, methods: tuple[str, ...]) -> Fitted | None:
-        """All models of some methods, in two passes; None where there is no model."""
+        """All models of some methods, in two passes; None where there is no model, or none that can be solved."""
+        self._require_time(methods)
         look, features = self.look, self._features(methods)
         if not features:
             return None
         solutions = solve_normal_equations(self.rows, features, look.shift, look.scale)
+        if not solutions:
+            return None
         stages = [(stage, solution) for solution in solutions for stage in solution.features.stages]
         batching = self._batching(2 * len(stages) * len(self.rows.names))
         return Fitted(stages, sum_residuals(self.rows, solutions, look, batching))
@@ -180,8 +201,42 @@ class LargeFits:
         kernels: list[Inducing | None] = [None] if "zv" in methods else []
         if "inducing" in methods and self.inducing is not None:
             kernels.append(self.inducing)
-        models = [build_features(self.prepared, self.look.scaled, kernel, self.rows.count) for kernel in kernels]
+        build = partial(build_features, self.prepared, self.look.scaled, rows=self.rows.count)
+        models = those_that_work([partial(build, inducing=kernel) for kernel in kernels], required=False)
         return [model for model in models if model.stages]  # in high dimensions not even one degree may be offered
+
+    def _require_time(self, methods: tuple[str, ...]) -> None:
+        """Raise TooLateError where the two passes of some methods are not foreseen to end in time."""
+        end_if_stopped()
+        if time_left() == np.inf:
+            return
+        rows, pilot = self.rows.count, len(self.look.rows)
+        to_read = 2 * self._seconds_to_look  # a look does little else
+        if "inducing" in methods and "inducing" not in vars(self):
+            columns = MANY_MONOMIALS + largest_number(rows)
+            passes = to_read + _seconds_to_sum(rows, columns) / workers(self.rows)
+            if not time_for(passes + TUNING * factorisation_seconds(pilot)):
+                raise TooLateError
+            with limited(time_left() - passes):
+                _ = self.inducing  # which is kept
+        if not time_for(to_read + self._seconds_on_trial(methods) / workers(self.rows)):
+            raise TooLateError
+
+    def _seconds_on_trial(self, methods: tuple[str, ...]) -> float:
+        """Seconds that both passes take beside reading, told from some of the rows drawn."""
+        look, d, features = self.look, self.rows.dimension, self._features(methods)
+        drawn = look.rows[:TRIED_ROWS]
+        count, spread = len(drawn), np.where(look.scale > 0, look.scale, 1.0)
+        seconds, each = [], np.arange(count)
+        sides = drawn[:, :d], drawn[:, d : 2 * d], drawn[:, 2 * d :]
+        block = Block(*sides, chain=np.zeros_like(each), draw=each, copies=np.ones_like(each))
+        for _ in range(2):  # the first time is that of compilation
+            began = time.perf_counter()
+            solutions = solved_from(features, Summing(features, look.shift, spread)(block).parts)
+            if solutions:
+                LeavingOut(solutions, look.shift, spread, None, count, look.edges.across())(block)
+            seconds.append(time.perf_counter() - began)
+        return min(seconds) * self.rows.count / count
 
     def _batching(self, series: int) -> Batching | None:
         return None if self.rows.independent else Batching.of(self.rows.chains, series)
@@ -207,3 +262,8 @@ class LargeFits:
         of_runs = np.diag(sums.products).reshape(sums.witness.shape)
         found[0] *= sums.moves[1] / np.where(of_runs > 0, of_runs, 1.0)
         return found
+
+
+def _seconds_to_sum(rows: int, columns: int) -> float:
+    """About how long both passes take beside reading: three products of every two columns, as a factorisation."""
+    return factorisation_seconds(round((18 * rows * columns**2) ** (1 / 3)))

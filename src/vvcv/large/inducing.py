@@ -22,6 +22,7 @@ from ..kernels import Side
 from ..stein import SteinKernel, gram
 from ..tuning.attempts import those_that_work
 from .look import Outer
+from .passes import end_if_stopped
 
 #: What the points may leave open of a value's variance, in units of the noise: more points would narrow what is left by
 #: a twentieth at most.
@@ -62,16 +63,15 @@ class Inducing:
         return len(self.factor)
 
 
-def tuned_kernel(prepared: Prepared, options: Options) -> KernelFit | None:
-    """The best kernel for the pilot rows of tasks on the same points, by the search of the exact rungs."""
-    varying = tuple(t for t in prepared.canonical if not prepared.constant(t))
-    if not varying:
+def tuned_kernel(prepared: Prepared, members: tuple[int, ...], options: Options) -> KernelFit | None:
+    """The best kernel for the pilot rows of some tasks on the same points, by the search of the exact rungs."""
+    if not members:
         return None
 
     def search() -> list[KernelFit]:
-        if len(varying) == 1:
-            return independent(prepared, varying[0], options)
-        return joint(prepared, varying, {}, options)
+        if len(members) == 1:
+            return independent(prepared, members[0], options)
+        return joint(prepared, members, {}, options)
 
     fits = [fit for fits in those_that_work([search], required=False) for fit in fits]
     return best_of(fits) if fits else None
@@ -129,6 +129,7 @@ def pivoted_cholesky(
     least = len(left) * np.finfo(float).eps * left.max()  # what is left of a diagonal entry below this is rounding
     factor, order = np.zeros((len(left), most), order="F"), np.zeros(most, dtype=int)
     for k in range(most):
+        end_if_stopped()
         pivot = int(np.argmax(left))
         if not left[pivot] > max(least, 0.0):
             return factor[:, :k], order[:k]

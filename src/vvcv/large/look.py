@@ -120,6 +120,13 @@ class Look:
         each = max(FEWEST_OF_HALF, int(count.min()))
         return (np.cumsum(count) - count)[count >= each, None] + np.arange(each)
 
+    def far_beyond(self, rows: Rows) -> float:
+        """How many times as far out as any row drawn the farthest of all lies, along the axis where that is most."""
+        drawn, outer = self.rows[:, : rows.dimension], self.outer.points
+        centre = np.median(drawn, axis=0)
+        reach = np.abs(drawn - centre).max(axis=0)
+        return float(np.max(np.abs(outer - centre).max(axis=0) / np.where(reach > 0, reach, np.inf)))
+
     @property
     def scaled(self) -> Coordinates:
         """Coordinates in which every axis has the spread of all points."""
@@ -163,6 +170,6 @@ def look_at(rows: Rows, batching: Batching | None) -> Look:
     size = min(rows.count, PILOT_ROWS)
     drawn = np.sort(np.random.default_rng(0).choice(rows.count, size, replace=False, shuffle=False))
     each = max(1, PILOT_ROWS // (2 * DRAWN_PER_OUTER * rows.dimension))
-    look = sum_over(rows, Looking(drawn, each, rows.chains[1], batching), "looking at all rows")
-    written(not look.edges.end_in_zeros, "points")
+    look = sum_over(rows, Looking(drawn, each, rows.chains[1], batching), "looking at all rows", required=True)
+    written(rows.points.in_memory or not look.edges.end_in_zeros, "points")
     return look

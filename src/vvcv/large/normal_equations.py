@@ -10,16 +10,17 @@ i in its mean, u_i . g.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float
-from scipy.linalg import cholesky, solve_triangular
+from scipy.linalg import solve_triangular
+from scipy.linalg.lapack import dpotrf
 
 from .devices import gram_and_cross, times_triangle
 from .features import Features
-from .passes import OfEach, sum_over, tree_sum
+from .passes import OfEach, end_if_stopped, sum_over, tree_sum
 from .rows import Block, Rows
 
 #: Rows whose columns are formed at a time: some megabytes, beside which the block that is read is small.
@@ -75,27 +76,49 @@ class Solution:
 
     def variate(self, points: Float[np.ndarray, "n d"], scores: Float[np.ndarray, "n d"], count: int, task: int):
         """The fit without its constant: every column but the first has mean zero under the target."""
-        coefficients = self.columns[:, :count] @ self.coefficients[:count, task]
-        return (self.features.raw(points, scores)[:, 1:] @ coefficients[1:])[: len(points)]
+        coefficients = (self.columns[:, :count] @ self.coefficients[:count, task])[1:]
+        result = np.empty(len(points))
+        for start in range(0, len(points), STRIP):
+            part = slice(start, start + STRIP)
+            raw = self.features.raw(points[part], scores[part])
+            result[part] = (raw[:, 1:] @ coefficients)[: len(result[part])]
+        return result
 
 
 def solve_normal_equations(
     rows: Rows, features: Sequence[Features], shift: np.ndarray, scale: np.ndarray
 ) -> list[Solution]:
-    """One pass over all rows for all models, and one factorisation for each."""
+    """One pass over all rows for all models, and one factorisation for each of those that can be factorised."""
     spread = np.where(scale > 0, scale, 1.0)
     sums = sum_over(rows, Summing(features, shift, spread), "summing over all rows")
-    return [_solved(*pair) for pair in zip(features, sums.parts, strict=True)]
+    return solved_from(features, sums.parts)
 
 
-def _solved(features: Features, sums: NormalSums) -> Solution:
-    factor = cholesky(sums.gram + features.penalty, lower=True)
-    right = np.column_stack([sums.cross, features.inverse[0]])
+def solved_from(features: Sequence[Features], parts: Sequence[NormalSums]) -> list[Solution]:
+    """The fits of those models whose sums can be factorised."""
+    solutions = [_solved(*pair) for pair in zip(features, parts, strict=True)]
+    return [solution for solution in solutions if solution is not None]
+
+
+def _solved(features: Features, sums: NormalSums) -> Solution | None:
+    """The fits with those first columns that the sums tell apart: all, but where few rows outweigh the others."""
+    matrix = sums.gram + features.penalty
+    factor, failed = dpotrf(matrix, lower=1)
+    leading = slice(0, failed - 1 if failed else len(matrix))
+    left = np.diag(factor)[leading] ** 2 > len(matrix) * np.finfo(float).eps * np.diag(matrix)[leading]
+    kept = features.first(len(left) if left.all() else int(np.argmin(left)))
+    if not kept.stages:
+        return None
+    count = len(kept.inverse)
+    factor = factor[:count, :count]
+    right = np.column_stack([sums.cross[:count], kept.inverse[0]])
     solved = solve_triangular(factor, right, lower=True)
-    columns = solve_triangular(factor, features.inverse.T, lower=True).T
-    return Solution(features, columns, solved[:, :-1], solved[:, -1])
+    columns = solve_triangular(factor, kept.inverse.T, lower=True).T
+    return Solution(kept, columns, solved[:, :-1], solved[:, -1])
 
 
-def strips(block: Block) -> list[Block]:
-    """A block, a few rows at a time: its columns would take many times its memory."""
-    return [block.strip(slice(start, start + STRIP)) for start in range(0, len(block.points), STRIP)]
+def strips(block: Block) -> Iterator[Block]:
+    """A block, a few rows at a time, as its columns would take many times its memory; until the fit is to end."""
+    for start in range(0, len(block.points), STRIP):
+        end_if_stopped()
+        yield block.strip(slice(start, start + STRIP))

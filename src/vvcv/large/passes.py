@@ -8,14 +8,18 @@ after the other. The scheduler is Dask's: a worker that is lost costs the time o
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Sequence
+from contextvars import copy_context
 from dataclasses import dataclass, replace
 from typing import Any, Generic, Protocol, Self, TypeVar
 
 from ..data import require
 from ..runtime.progress import Step, progress_bar
 from ..runtime.threads import one_thread
-from .rows import Block, Place, Rows
+from ..tuning.attempts import TooLateError
+from ..tuning.interrupt import stop_requested
+from .rows import UNREADABLE, Block, Place, Rows, unreadable
 
 #: Sums that are added up at once: a group of blocks is one step of the progress bar.
 GROUP = 8
@@ -23,6 +27,9 @@ GROUP = 8
 #: Seconds that a cluster without workers is waited for: those that are being started come within them, and who forgot
 #: to start any is told.
 PATIENCE = 30.0
+
+#: Seconds between two looks at what a cluster has done meanwhile: no one notices.
+WINK = 0.02
 
 
 class Sum(Protocol):
@@ -32,6 +39,9 @@ class Sum(Protocol):
 
 
 S = TypeVar("S", bound=Sum)
+
+#: What is called again and again while a pass goes on, and ends it by an error.
+Heed = Callable[[], object]
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,12 +54,29 @@ class OfEach(Generic[S]):
         return replace(self, parts=[one + more for one, more in zip(self.parts, other.parts, strict=True)])
 
 
-def sum_over(rows: Rows, of_block: Callable[[Block], S], what: str) -> S:
-    """The sum of `of_block` over all blocks."""
+def sum_over(rows: Rows, of_block: Callable[[Block], S], what: str, required: bool = False) -> S:
+    """The sum of `of_block` over all blocks; one that is required is made to its end, however short time is."""
+    heed = stop_requested if required else end_if_stopped
     if rows.guide is not None:
-        return _by_dask(rows, of_block, what)
+        return _by_dask(rows, of_block, what, heed)
     with progress_bar(what, len(rows.places)) as step:
-        return tree_sum(_locally(rows, of_block, step))
+        return tree_sum(_locally(rows, of_block, step, heed))
+
+
+def end_if_stopped() -> None:
+    """Raise TooLateError where the fit is to end with what it has."""
+    if stop_requested():
+        raise TooLateError
+
+
+def workers(rows: Rows) -> int:
+    """How many blocks are worked on at once."""
+    if rows.guide is None:
+        return 1
+    from dask.system import CPU_COUNT
+
+    client = _client()
+    return min(CPU_COUNT if client is None else sum(client.nthreads().values()), len(rows.places))
 
 
 def tree_sum(parts: Iterable[S]) -> S:
@@ -71,56 +98,117 @@ def tree_sum(parts: Iterable[S]) -> S:
     return total
 
 
-def _locally(rows: Rows, of_block: Callable[[Block], S], step: Step) -> Iterable[S]:
+def _locally(rows: Rows, of_block: Callable[[Block], S], step: Step, heed: Heed) -> Iterable[S]:
     for place in rows.places:
+        heed()
         yield of_block(rows.read(place))
         step()
 
 
-def _by_dask(rows: Rows, of_block: Callable[[Block], S], what: str) -> S:
+def _by_dask(rows: Rows, of_block: Callable[[Block], S], what: str, heed: Heed) -> S:
     from dask import delayed
 
     client = _client()
     blocks = _delayed_blocks(rows)
-    function, reader = delayed(of_block, traverse=False), delayed(_Reader(rows), traverse=False)
+    work = of_block if client is not None else _as_asked_for(of_block)
+    function, reader = delayed(work, traverse=False), delayed(_Reader(rows), traverse=False)
     run = delayed(_run, pure=False)
     mapped = [run(function, reader, place, *pieces) for place, pieces in zip(rows.places, blocks, strict=True)]
     groups = [delayed(_sum_all)(mapped[i : i + GROUP]) for i in range(0, len(mapped), GROUP)]
     total = groups
     while len(total) > 1:
         total = [delayed(_sum_all)(total[i : i + GROUP]) for i in range(0, len(total), GROUP)]
-    with progress_bar(what, len(groups)) as step:
-        return _on_threads(total[0], step) if client is None else _on_cluster(client, total[0], groups, step)
+    try:
+        with progress_bar(what, len(groups)) as step:
+            if client is None:
+                return _on_threads(total[0], mapped, step, heed)
+            return _on_cluster(client, total[0], groups, step, heed)
+    except _TaskError as failed:
+        if isinstance(failed.reason, _OfBlockError):
+            raise failed.reason.reason from None
+        if isinstance(failed.reason, UNREADABLE):
+            suspects = list(zip(rows.places, blocks, strict=True))
+            suspects = [suspects[i] for i in failed.suspects if i < len(suspects)][:GROUP]
+            raise unreadable(_first_unreadable(rows, suspects, client), failed.reason) from failed.reason
+        raise failed.reason from None
 
 
-def _on_threads(total: Any, step: Step) -> Any:
+def _as_asked_for(of_block: Callable[[Block], S]) -> Callable[[Block], S]:
+    """The same with the caller's context in any thread, which tells it when the fit is to end."""
+    context = copy_context()
+    return lambda block: context.copy().run(of_block, block)
+
+
+def _on_threads(total: Any, mapped: Sequence[Any], step: Step, heed: Heed) -> Any:
     from dask.callbacks import Callback
 
+    done: set[Any] = set()
+    stopped: list[BaseException] = []
+
     def finished(key, result, graph, state, worker) -> None:
+        done.add(key)
+        try:
+            heed()
+        except BaseException as stop:
+            stopped.append(stop)
+            raise
         if str(key).startswith("_sum_all"):
             step()
 
     with Callback(posttask=finished), one_thread():  # Dask's threads share the processors among themselves
-        return total.compute(scheduler="threads")
+        try:
+            return total.compute(scheduler="threads")
+        except Exception as error:
+            if stopped:
+                raise
+            raise _TaskError(error, [i for i, block in enumerate(mapped) if block.key not in done]) from error
 
 
-def _on_cluster(client: Any, total: Any, groups: Sequence[Any], step: Step) -> Any:
+def _on_cluster(client: Any, total: Any, groups: Sequence[Any], step: Step, heed: Heed) -> Any:
     from distributed import CancelledError, KilledWorker, as_completed
     from distributed.comm import CommClosedError
 
     address = _address(client)  # a client that has lost its cluster knows it no more
+    futures: list[Any] = []
     try:
-        last, *watched = client.compute([total, *groups])
-        for future in as_completed(watched):
-            step()
-            future.release()  # the sum that needs it keeps it
-        return last.result()
+        last, *watched = futures = client.compute([total, *groups])
+        going_on, failed = as_completed(watched), None
+        while failed is None and not going_on.is_empty():
+            heed()
+            for future in going_on.next_batch(block=False):
+                if future.status == "error":
+                    failed = future
+                    break
+                step()
+                future.release()  # the sum that needs it keeps it
+            time.sleep(WINK)
+        lost = None if failed is None else failed.exception()
+        if lost is None:
+            return last.result()
+        if not isinstance(lost, CancelledError | KilledWorker | CommClosedError):
+            first = GROUP * watched.index(failed)
+            raise _TaskError(lost, range(first, first + GROUP))
     except (CancelledError, KilledWorker, CommClosedError, TimeoutError, OSError) as error:
-        raise ValueError(
-            f"The rows are read by the Dask cluster at {address}, which was lost in mid-run "
-            f"({type(error).__name__}: {error}). Connect a new client and call again; workers that are killed again "
-            "and again need more memory or smaller chunks."
-        ) from error
+        lost = error
+    finally:
+        for future in futures:
+            future.release()  # what nobody waits for is not begun
+    raise ValueError(
+        f"The rows are read by the Dask cluster at {address}, which was lost in mid-run "
+        f"({type(lost).__name__}: {lost}). Connect a new client and call again; workers that are killed again "
+        "and again need more memory or smaller chunks."
+    ) from lost
+
+
+def _first_unreadable(rows: Rows, suspects: Iterable[tuple[Place, Sequence[Any]]], client: Any) -> str:
+    """Which array could not be read, and where: each piece is tried by itself, as a scheduler tells errors alone."""
+    for place, pieces in suspects:
+        for what, piece in zip(rows.labels, pieces, strict=True):
+            try:
+                client.compute(piece).result() if client is not None else piece.compute(scheduler="threads")
+            except UNREADABLE:
+                return f"{what} in {rows.where(place)}"
+    return "a chunk of points, scores or values"
 
 
 def _client() -> Any:
@@ -183,8 +271,27 @@ class _Declared:
         self.shape = tuple(source.shape)
 
 
+class _TaskError(Exception):
+    """A task of Dask's that failed, and the numbers of the blocks one of which it belongs to."""
+
+    def __init__(self, reason: BaseException, suspects: Iterable[int]) -> None:
+        super().__init__(reason)
+        self.reason, self.suspects = reason, list(suspects)
+
+
+class _OfBlockError(Exception):
+    """What work on a block that was read ended with: whatever else ends a task of Dask's comes from reading it."""
+
+    def __init__(self, reason: Exception) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
 def _run(of_block: Callable[[Block], S], reader: _Reader, place: Place, *pieces: Any) -> S:
-    return of_block(reader.rows.block(place, pieces))
+    try:
+        return of_block(reader.rows.block(place, pieces))
+    except Exception as error:
+        raise _OfBlockError(error) from error
 
 
 def _sum_all(parts: Sequence[Any]) -> Any:

@@ -24,6 +24,14 @@ from .runs import run_lengths
 #: enough to keep disk and processor busy.
 BLOCK = 65_536
 
+#: Rows of a block at least, where chunks are smaller: to plan and start the work on one takes a hundredth of a second,
+#: as long as the sums over so many rows.
+LEAST_BLOCK = 4096
+
+
+#: What libraries raise where a file is closed, gone or damaged.
+UNREADABLE = (OSError, ValueError, RuntimeError, LookupError)
+
 
 class Place(NamedTuple):
     """Where a block lies: its number, its chains and its draws."""
@@ -97,10 +105,12 @@ class Rows:
 
     @property
     def chunks(self) -> tuple[tuple[int, ...], ...] | None:
-        """Its chunks along the leading axes; those of no rows, as a filter leaves them, are left out."""
+        """Its chunks along the leading axes, small ones together; those of no rows, as filters leave them, left out."""
         if self.guide is None:
             return None
-        return tuple(tuple(n for n in axis if n) for axis in self.guide.source.chunks[: len(self.guide.leading)])
+        *chains, draws = self.guide.source.chunks[: len(self.guide.leading)]
+        along = _together(draws, -(-LEAST_BLOCK // max([1, *chains[0]] if chains else [1])))
+        return (*(_together(axis, -(-LEAST_BLOCK // max(along))) for axis in chains), along)
 
     @cached_property
     def places(self) -> list[Place]:
@@ -121,7 +131,7 @@ class Rows:
     def read(self, place: Place) -> Block:
         """One block, each array read once."""
         seen: dict[int, np.ndarray] = {}
-        for array, what in zip(self.arrays, self._labels, strict=True):
+        for array, what in zip(self.arrays, self.labels, strict=True):
             if id(array.source) not in seen:
                 index = (place.chains, place.draws) if len(array.leading) == 2 else place.draws
                 with _open(f"{what} in {self.where(place)}"):
@@ -136,7 +146,7 @@ class Rows:
     def block(self, place: Place, pieces: Sequence[np.ndarray]) -> Block:
         """A block of what was read of points, scores and each task's values, or an error that says where it is bad."""
         checked = []
-        for array, piece, what in zip(self.arrays, pieces, self._labels, strict=True):
+        for array, piece, what in zip(self.arrays, pieces, self.labels, strict=True):
             width = array.source.shape[len(array.leading) :]
             expected = (*(place.shape if len(array.leading) == 2 else place.shape[1:]), *width)
             require(
@@ -158,7 +168,8 @@ class Rows:
         return f"chunk {place.number} ({draws}{chains})"
 
     @property
-    def _labels(self) -> list[str]:
+    def labels(self) -> list[str]:
+        """What the arrays are, in words."""
         return ["points", "scores", *(f"values of task {name!r}" for name in self.names)]
 
     def _require_finite(self, array: np.ndarray, place: Place, what: str) -> None:
@@ -187,11 +198,16 @@ def _open(what: str) -> Iterator[None]:
     """A block that reads from a file, which may be closed, gone or damaged: each library has its own words for that."""
     try:
         yield
-    except (OSError, ValueError, RuntimeError, LookupError) as error:
-        raise ValueError(
-            f"The rows are read while `estimate` runs, but {what} could not be: {error}. Keep the file open, and as it "
-            "is, until the answer is there."
-        ) from error
+    except UNREADABLE as error:
+        raise unreadable(what, error) from error
+
+
+def unreadable(what: str, error: BaseException) -> ValueError:
+    """The error for rows that could not be read."""
+    return ValueError(
+        f"The rows are read while `estimate` runs, but {what} could not be: {error}. Keep the file open, and as it "
+        "is, until the answer is there."
+    )
 
 
 def _step(points: LazyArray) -> int:
@@ -199,6 +215,17 @@ def _step(points: LazyArray) -> int:
     chunks = getattr(points.source, "chunks", None)
     chunk = int(chunks[len(points.leading) - 1]) if chunks else 1
     return max(chunk, BLOCK // chunk * chunk)
+
+
+def _together(sizes: Sequence[int], least: int) -> tuple[int, ...]:
+    """Sizes of neighbours put together until each has at least so many, but for the last."""
+    together: list[int] = []
+    for size in sizes:
+        if together and together[-1] < least:
+            together[-1] += size
+        elif size:
+            together.append(size)
+    return tuple(together)
 
 
 def _pieces(total: int, step: int) -> list[int]:

@@ -1,13 +1,17 @@
-"""A progress bar on standard error for people who wait: at a terminal, after a while, else nothing."""
+"""Progress on standard error for people who wait: at a terminal a bar, after a while; elsewhere lines, if asked for.
+
+There is one bar at a time: work that begins within other work takes its place, and gives it back.
+"""
 
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from threading import Timer
-from typing import TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 T = TypeVar("T")
 
@@ -21,8 +25,29 @@ def _silent(count: int = 1, word: str = "") -> None:
 
 _STEP: ContextVar[Step] = ContextVar("step", default=_silent)
 
-#: Seconds of patience: what is over sooner shows no bar.
+#: Seconds of patience: what is over sooner shows no bar, and lines are so far apart.
 PATIENCE = 2.0
+
+
+class _Shown(NamedTuple):
+    """What is shown, and the work on it that goes on."""
+
+    bar: Any
+    task: Any
+
+
+_WISH: ContextVar[bool | None] = ContextVar("wish", default=None)
+_SHOWN: ContextVar[_Shown | None] = ContextVar("shown", default=None)
+
+
+@contextmanager
+def wished(shown: bool | None) -> Iterator[None]:
+    """A block in which all work shows its progress, or none does, unless told otherwise."""
+    token = _WISH.set(shown)
+    try:
+        yield
+    finally:
+        _WISH.reset(token)
 
 
 @contextmanager
@@ -32,20 +57,38 @@ def progress_bar(what: str, total: int, shown: bool | None = None) -> Iterator[S
     >>> with progress_bar("running models", 2) as step:
     ...     step(1, "cheap")
     """
+    shown = _WISH.get() if shown is None else shown
     if not (sys.stderr.isatty() if shown is None else shown):
         yield _silent
         return
-    bar = _bar()
-    task = bar.add_task(what, total=total)
-    timer = Timer(0.0 if shown else PATIENCE, bar.start)
+    outer = _SHOWN.get()
+    with nullcontext(outer.bar) if outer is not None else _begun(0.0 if shown else PATIENCE) as bar:
+        if outer is not None:
+            bar.update(outer.task, visible=False)
+        task = bar.add_task(what, total=total)
+        token = _SHOWN.set(_Shown(bar, task))
+
+        def step(count: int = 1, word: str = "") -> None:
+            bar.update(task, advance=count, description=f"{what}: {word}" if word else None)
+
+        try:
+            yield step
+        finally:
+            _SHOWN.reset(token)
+            if outer is not None:
+                bar.remove_task(task)
+                bar.update(outer.task, visible=True)
+
+
+@contextmanager
+def _begun(patience: float) -> Iterator[Any]:
+    """A bar, or lines where there is no terminal, that begin after so many seconds."""
+    bar = _bar() if sys.stderr.isatty() else _Lines()
+    timer = Timer(patience, bar.start)
     timer.daemon = True
     timer.start()
-
-    def step(count: int = 1, word: str = "") -> None:
-        bar.update(task, advance=count, description=f"{what}: {word}" if word else None)
-
     try:
-        yield step
+        yield bar
     finally:
         timer.cancel()
         timer.join()
@@ -85,6 +128,42 @@ def tracked(items: Iterable[T], total: int, what: str, size: Callable[[T], int] 
         for item in items:
             yield item
             step(size(item))
+
+
+class _Lines:
+    """What a bar of rich is told, in a line now and then: for files, and for notebooks and jobs without a terminal."""
+
+    def __init__(self) -> None:
+        self._tasks: dict[int, list[Any]] = {}
+        self._last = -float("inf")
+
+    def start(self) -> None:
+        """There is nothing to prepare."""
+
+    def stop(self) -> None:
+        """Nor anything to take away."""
+
+    def add_task(self, what: str, total: int) -> int:
+        """Work begins, of which a line tells."""
+        number = max(self._tasks, default=0) + 1
+        self._tasks[number] = [what, 0, total]
+        self._print(number)
+        return number
+
+    def update(self, number: int, advance: int = 0, description: str | None = None, visible: bool = True) -> None:
+        """Work goes on: a line tells of it if the last one was some time ago."""
+        task = self._tasks[number]
+        task[0], task[1] = description or task[0], task[1] + advance
+        if advance and time.monotonic() > self._last + PATIENCE:
+            self._print(number)
+
+    def remove_task(self, number: int) -> None:
+        """Work has ended."""
+        del self._tasks[number]
+
+    def _print(self, number: int) -> None:
+        self._last = time.monotonic()
+        print("{}: {}/{}".format(*self._tasks[number]), file=sys.stderr, flush=True)
 
 
 def _bar():
