@@ -9,6 +9,7 @@ import pytest
 from gaussian_model import NOISE, Y, gaussian_path
 
 import vvcv
+from vvcv import report
 from vvcv.problems import van_der_pol
 from vvcv.thermodynamic.advice import EvidenceWarning, warn_of_coarse_path, warn_of_improper_prior
 from vvcv.thermodynamic.baselines import mbar, plain_average, stepping_stone
@@ -124,6 +125,8 @@ def test_a_result_prints_both_parts_of_its_error_and_draws_itself(path, result):
     text = str(result)
     assert "finitely many draws" in text and "finitely many temperatures" in text
     assert len(text.splitlines()) > len(path.temperatures)
+    with pytest.raises(ValueError, match="pass two axes"):
+        result.plot(report.pyplot().subplots()[1])
     axes = result.plot()
     assert axes[0].get_ylabel() == "mean log likelihood"
     assert result.to_xarray().attrs["log_evidence"] == result.log_evidence

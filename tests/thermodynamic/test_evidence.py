@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import jax
@@ -12,8 +14,11 @@ from gaussian_model import gaussian_path
 
 import vvcv
 from vvcv.problems import van_der_pol
-from vvcv.thermodynamic.baselines import mbar, plain_average
+from vvcv.thermodynamic import baselines
+from vvcv.thermodynamic.advice import EvidenceWarning, warn_of_disagreement, warn_of_few_draws
+from vvcv.thermodynamic.baselines import compare_all, mbar, plain_average
 from vvcv.thermodynamic.quadrature import quadrature_weights
+from vvcv.thermodynamic.result import Comparison
 from vvcv.thermodynamic.samples import PathSamples, fields_of
 
 README = Path(__file__).parents[2] / "README.md"
@@ -123,3 +128,36 @@ def test_van_der_pol_evidence_is_right_to_three_decimals_from_twenty_draws_per_t
 
 def samples_of(model):
     return PathSamples.of(**fields_of(model))
+
+
+@pytest.mark.parametrize("constant", [-1e6, -300.0, 1e3])
+def test_a_constant_in_all_log_likelihoods_shifts_every_answer_by_itself(path, constant):
+    samples = samples_of(path)
+    moved = replace(samples, log_likelihoods=tuple(values + constant for values in samples.log_likelihoods))
+    for before, after in zip(compare_all(samples), compare_all(moved), strict=True):
+        assert after.log_evidence - constant == pytest.approx(before.log_evidence, abs=1e-5)
+        assert after.std_error == pytest.approx(before.std_error, rel=1e-4)
+
+
+def test_an_answer_does_not_hang_on_other_methods(path, monkeypatch):
+    def fails(samples):
+        raise RuntimeError("no column sums to one")
+
+    monkeypatch.setattr(baselines, "mbar", fails)
+    monkeypatch.setattr(baselines.importlib.util, "find_spec", lambda name: object())
+    with pytest.warns(EvidenceWarning, match=r"MBAR is left out of the comparison: .* \(RuntimeError\)"):
+        names = [found.name for found in compare_all(samples_of(path))]
+    assert names == ["plain averages", "stepping stone"]
+
+
+def test_answers_that_mbar_contradicts_and_pairs_of_draws_are_warned_of(path):
+    samples = samples_of(path)
+    with pytest.warns(EvidenceWarning, match=r"The log evidence is 3, but MBAR says 1 \+- 0\.1"):
+        warn_of_disagreement(3.0, 0.1, [Comparison("MBAR", 1.0, 0.1)])
+    two = {name: tuple(rows[:2] for rows in getattr(samples, name)) for name in vars(samples) if name != "temperatures"}
+    with pytest.warns(EvidenceWarning, match="at least 3 draws"):
+        warn_of_few_draws(replace(samples, **two))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warn_of_disagreement(1.3, 0.1, [Comparison("MBAR", 1.0, 0.1), Comparison("plain averages", 9.0, 0.1)])
+        warn_of_few_draws(samples)

@@ -20,16 +20,24 @@ from jaxtyping import Float
 from scipy.special import logsumexp
 
 from ..data.chains import variance_of_mean
+from .advice import EvidenceWarning
 from .quadrature import PerTemperature, quadrature_weights
 from .result import Comparison
 from .samples import PathSamples
 
 
 def compare_all(samples: PathSamples) -> tuple[Comparison, ...]:
-    """Every other method at hand; MBAR only where `pymbar` is installed."""
+    """Every other method at hand; MBAR only where `pymbar` is installed, and finds its answer."""
     found = [plain_average(samples), stepping_stone(samples)]
     if importlib.util.find_spec("pymbar") is not None:
-        found.append(mbar(samples))
+        try:
+            found.append(mbar(samples))
+        except Exception as error:  # noqa: BLE001 (whatever it raises, the user's own answer does not hang on it)
+            warnings.warn(
+                f"MBAR is left out of the comparison: pymbar found no answer ({type(error).__name__}).",
+                EvidenceWarning,
+                stacklevel=5,
+            )
     return tuple(found)
 
 
@@ -68,12 +76,15 @@ def mbar(samples: PathSamples) -> Comparison:
 
 
 def _solve_mbar(temperatures: PerTemperature, draws: Sequence[np.ndarray]) -> tuple[float, float]:
-    energies = -temperatures[:, None] * np.concatenate(draws)[None, :]
+    values = np.concatenate(draws)
+    top = float(values.max())  # a constant in all of them only shifts the answer, but not what pymbar makes of it
+    energies = -temperatures[:, None] * (values - top)[None, :]
     with _quiet_pymbar():
         from pymbar import MBAR
 
         found = MBAR(energies, np.array([len(values) for values in draws])).compute_free_energy_differences()
-    return -float(found["Delta_f"][0, -1]), float(found["dDelta_f"][0, -1])
+    shift = top * (temperatures[-1] - temperatures[0])
+    return float(shift - found["Delta_f"][0, -1]), float(found["dDelta_f"][0, -1])
 
 
 def _apart(values: Float[np.ndarray, " n"]) -> int:

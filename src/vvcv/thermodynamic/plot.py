@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..data import require
 from ..report import pyplot
 from .quadrature import PerTemperature
 
@@ -21,6 +22,10 @@ def plot_evidence(
 
     `answers` are names, log evidences and standard errors, ours first.
     """
+    require(
+        axes is None or np.shape(axes) == (2,),
+        "The picture of an evidence has two parts: pass two axes, such as those of plt.subplots(1, 2), or none.",
+    )
     if axes is None:
         _, axes = pyplot().subplots(1, 2, figsize=(10, 3.8), layout="constrained")
     _path(temperatures, columns, axes[0])

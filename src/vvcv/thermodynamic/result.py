@@ -80,10 +80,13 @@ class Evidence:
             attrs={name: getattr(self, name) for name in names},
         )
 
-    def plot(self, ax: Any = None):
-        """The path of the mean log likelihood, whose area is the evidence, and all methods' answers; returns axes."""
+    def plot(self, axes: Any = None):
+        """The path of the mean log likelihood, whose area is the evidence, and all methods' answers; returns two axes.
+
+        `axes` are two to draw into, such as those of `plt.subplots(1, 2)`.
+        """
         ours = Comparison("vvcv", self.log_evidence, self.std_error)
-        return plot_evidence(self.temperatures, self.columns(), [ours, *self.comparison], ax)
+        return plot_evidence(self.temperatures, self.columns(), [ours, *self.comparison], axes)
 
     def __str__(self) -> str:
         size = f"{len(self.means)} temperatures, {self.seconds:.1f} s"

@@ -21,7 +21,7 @@ from ..runtime.memory import largest_system
 from ..runtime.precision import float64
 from ..runtime.progress import progress_bar
 from ..runtime.threads import threads_for
-from .advice import warn_of_coarse_path, warn_of_improper_prior
+from .advice import warn_of_coarse_path, warn_of_disagreement, warn_of_few_draws, warn_of_improper_prior
 from .baselines import compare_all
 from .moments import EVALUATIONS, PathFit, PerTemperature, Tick, fit_path
 from .quadrature import quadrature_errors, quadrature_weights
@@ -67,13 +67,16 @@ def evidence(
     with placed(device):
         _check(samples, on_alarm)
         warn_of_improper_prior(samples)
+        warn_of_few_draws(samples)
         started = time.perf_counter()
         # Two stages of at most EVALUATIONS each; more in several dimensions.
         bar = progress_bar("tuning the control variate", 2 * EVALUATIONS, shown=progress)
         with threads_for(sum(samples.sizes)), bar as tick:
             means, variances = _moments(samples, tick)
         comparison = compare_all(samples) if compare else ()
-        return _result(samples, means, variances, comparison, started)
+        result = _result(samples, means, variances, comparison, started)
+        warn_of_disagreement(result.log_evidence, result.std_error, comparison)
+        return result
 
 
 class _Known:
