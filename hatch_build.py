@@ -23,7 +23,8 @@ class NativeCode(BuildHookInterface):
             try:
                 built = native.build(Path(self.root) / source)
             except (OSError, subprocess.CalledProcessError) as error:
-                self.app.display_warning(f"{source} was not built, and NumPy takes its place: {error}")
+                why = f"{error} {getattr(error, 'stderr', None) or ''}".strip()
+                self.app.display_warning(f"{source} was not built, and NumPy takes its place: {why}")
                 continue
             build_data["artifacts"].append(built.relative_to(self.root).as_posix())
             build_data["pure_python"] = False

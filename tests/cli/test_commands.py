@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
 import subprocess
@@ -16,6 +17,7 @@ from typer.testing import CliRunner
 
 import vvcv
 from vvcv.cli.main import app
+from vvcv.estimation import netcdf
 from vvcv.files import write_tasks
 
 X = np.random.default_rng(0).normal(size=(4, 100, 2))
@@ -220,3 +222,32 @@ def test_a_reader_that_has_read_enough_gives_no_line_at_all(draws):
     script = f"{shlex.quote(sys.executable)} -m vvcv.cli.main estimate {draws} --method mc --json | head -1"
     ended = subprocess.run(script, shell=True, capture_output=True, text=True)
     assert (ended.stdout, ended.stderr) == ("{\n", "")
+
+
+def test_names_that_a_terminal_cannot_show_lose_no_answer(tmp_path):
+    write_tasks(tmp_path / "draws.csv", vvcv.Tasks.shared(X, -X, X[..., :1], names=["\u03bc\u2192\u6570"]))
+    words = [
+        sys.executable,
+        "-c",
+        "from vvcv.cli.main import main; main()",
+        "estimate",
+        tmp_path / "draws.csv",
+        "--method",
+        "zv",
+    ]
+    done = subprocess.run(words, env={**os.environ, "PYTHONIOENCODING": "latin-1"}, capture_output=True)
+    assert done.returncode == 0 and rb"\u2192" in done.stdout
+
+
+@pytest.mark.parametrize("words", [("demo", "--out", "a.png"), ("evidence", "powers.npz", "--plot", "a.png")])
+def test_pictures_without_matplotlib_name_the_extra_before_any_work(words, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(sys.modules, "matplotlib.backend_bases", None)
+    result = run(*words)
+    assert result.exit_code == 2 and "pip install 'vvcv[plot]'" in result.output
+
+
+def test_a_store_without_its_package_is_refused_before_any_work(draws, monkeypatch):
+    monkeypatch.setattr(netcdf, "find_spec", lambda name: None)
+    result = run("estimate", draws, "--save", draws.with_suffix(".nc"))
+    assert result.exit_code == 2 and "pip install 'vvcv[io]'" in result.output and "task" not in result.output

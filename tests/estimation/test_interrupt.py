@@ -155,3 +155,30 @@ def test_an_interrupt_while_the_data_are_looked_at_is_answered_by_what_is_known(
     finally:
         release.set()
     assert "interrupted" in found.check.codes and np.isfinite(found.mean).all()
+
+
+def test_an_alarm_of_the_programs_own_leaves_no_work_behind():
+    """Any exception that reaches a program while it waits ends the work, as Ctrl-C does."""
+    ended = threading.Event()
+
+    def work():
+        try:
+            while not stop_requested():
+                time.sleep(0.01)
+        finally:
+            ended.set()
+
+    class Alarm(Exception):
+        pass
+
+    def ring(*_):
+        raise Alarm
+
+    before = signal.signal(signal.SIGALRM, ring)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.3)
+        with pytest.raises(Alarm), interruptible(keep_best=False) as interruption:
+            interruption.attend(work, lambda: None)
+        assert ended.wait(5)
+    finally:
+        signal.signal(signal.SIGALRM, before)

@@ -1,5 +1,7 @@
 """Inputs by name: copula, log densities, designs, tasks, and estimates whose error bars hold the exact mean."""
 
+import pickle
+
 import jax
 import jax.numpy as jnp
 import jax.scipy.stats as jstats
@@ -205,3 +207,22 @@ def two(correlation):
 def test_bad_calls_are_refused_in_words(call, words):
     with pytest.raises(ValueError, match=words):
         call()
+
+
+def test_inputs_go_to_other_processes():
+    given = inputs.correlated(
+        {("a", "b"): 0.5},
+        a=inputs.normal(3, 1),
+        b=inputs.lognormal(0, 1),
+        c=inputs.uniform(0, 1),
+        d=inputs.beta(2, 3),
+        e=inputs.gamma(2),
+        f=inputs.exponential(1),
+        g=inputs.student(4),
+        h=inputs.triangular(0, 1, 2),
+        i=inputs.truncated(inputs.normal(0, 1), low=0),
+        j=stats.gumbel_r(0, 1),
+    )
+    arrived, x = pickle.loads(pickle.dumps(given)), given.sample(5, seed=1)
+    assert repr(arrived) == repr(given)
+    np.testing.assert_array_equal(arrived.score(x), given.score(x))

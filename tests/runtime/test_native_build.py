@@ -65,3 +65,16 @@ def test_a_file_that_is_no_library_is_not_loaded(tmp_path):
     source.write_text(SOURCE)
     native.built_file(source).write_bytes(b"of another machine")
     assert native.library(source) is None
+
+
+@needs_compiler
+def test_what_does_not_load_was_not_built(tmp_path, monkeypatch):
+    (tmp_path / "a folder").mkdir()
+    source, junk = tmp_path / "answer.c", tmp_path / "a folder" / "cc"
+    source.write_text(SOURCE)
+    junk.write_text('#!/bin/sh\nwhile [ "$1" != -o ]; do shift; done\necho junk > "$2"\n')
+    junk.chmod(0o755)
+    monkeypatch.setenv("CC", str(junk))  # a path with a space is one
+    with pytest.raises(OSError, match="(?i)elf|invalid|not a|file"):
+        native.build(source)
+    assert [path.name for path in tmp_path.glob("*.so")] == []

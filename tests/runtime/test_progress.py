@@ -3,6 +3,7 @@
 import io
 import sys
 import time
+from types import SimpleNamespace
 
 import pytest
 
@@ -92,3 +93,11 @@ def test_work_within_other_work_takes_the_place_of_its_bar(monkeypatch):
             step()
         assert [(task.description, task.visible) for task in begun[0].tasks] == [("estimating", True)]
     assert len(begun) == 1
+
+
+@pytest.mark.parametrize("stream", [None, SimpleNamespace(write=str, flush=str)])
+def test_a_service_without_a_terminal_is_shown_nothing(monkeypatch, stream):
+    monkeypatch.setattr(sys, "stderr", stream)
+    assert not module.at_terminal()
+    with module.progress_bar("working", 2) as step:
+        step()

@@ -33,6 +33,7 @@ def estimate_command(
     Example: vvcv estimate draws.csv --report report.html
     """
     from .. import estimate
+    from ..estimation.netcdf import need_engine
     from ..files.formats import read_tasks, require_ending
 
     with in_one_line():
@@ -40,6 +41,8 @@ def estimate_command(
         for path, kind in ((report, "HTML"), (save, "netCDF")):
             if path is not None:
                 require_ending(path, kind)
+        if save is not None:
+            need_engine()
         # Alarms stand under the table and in the exit code.
         result = estimate(read_tasks(file, most_bytes(max_gb)), method, on_alarm="ignore")
     say(json.dumps(_as_json(result), indent=2, allow_nan=False) if as_json else str(result))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -71,7 +72,10 @@ def version() -> None:
 
 
 def main() -> None:
-    """Entry point of the `vvcv` program."""
+    """Entry point of the `vvcv` program; names that a terminal cannot show are escaped, and lose no answer."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
     app()
 
 

@@ -12,6 +12,7 @@ from typing import Annotated
 import typer
 
 from ..data import require
+from ..report.plot import matplotlib_module
 from ..runtime.disk import place_for
 
 #: Exit codes: all is well; the data are wrong, so that numbers are not to be believed; the command could not be run.
@@ -66,9 +67,8 @@ def require_picture(path: Path) -> None:
 
     >>> require_picture(Path("flow.png"))
     """
-    from matplotlib.backend_bases import FigureCanvasBase  # not for commands that draw nothing
-
-    known = FigureCanvasBase.get_supported_filetypes()
+    bases = matplotlib_module("matplotlib.backend_bases")  # not for commands that draw nothing
+    known = bases.FigureCanvasBase.get_supported_filetypes()
     require(
         path.suffix[1:].lower() in ("", *known),
         f"A picture's name must end in one of {', '.join(sorted(known))}, but is {path.name!r}. Rename it.",

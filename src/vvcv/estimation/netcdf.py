@@ -38,7 +38,7 @@ RECORD, ARRAY = "record", "field "
 def save(estimate: Numbers, path: str | os.PathLike) -> None:
     """Write an estimate to a netCDF file; its control variate, a function, is not stored."""
     require_ending(path, "netCDF")
-    _need_engine()
+    need_engine()
     dataset = _to_dataset(estimate)
     dataset.attrs["checksum"] = checksum(dataset)
     write_whole(Path(path), _netcdf(dataset))
@@ -46,7 +46,7 @@ def save(estimate: Numbers, path: str | os.PathLike) -> None:
 
 def read(path: Path) -> xr.Dataset:
     """What `save` has written, or a ValueError that says what is wrong with the file."""
-    _need_engine()
+    need_engine()
     dataset = _read(path)
     _verify(dataset, path.name)
     return dataset
@@ -150,7 +150,8 @@ def _plain(value: object) -> object:
     return value.tolist() if isinstance(value, np.generic | np.ndarray) else value
 
 
-def _need_engine() -> None:
+def need_engine() -> None:
+    """Say what is missing for netCDF files, before there is anything to write."""
     missing = [name for name in (ENGINE, "h5py") if find_spec(name) is None]
     if missing:
         raise ImportError(f"Saving and loading estimates needs {' and '.join(missing)}: pip install 'vvcv[io]'.")

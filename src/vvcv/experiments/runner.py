@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from ..report import pyplot
 from ..runtime.disk import write_whole
 from ..runtime.progress import progress_bar
 from .experiment import Cell, Experiment, Vector, answer, data_set, replication_seed
@@ -56,6 +57,7 @@ def reproduce(
 
     `fresh` discards what is stored for these methods first, for instance after their code has changed.
     """
+    pyplot()  # its error comes before hours of work, not after them
     count = replications or (experiment.quick_replications if quick else experiment.replications)
     settings = Settings(experiment.name, quick, count, seed)
     folder = out / experiment.name

@@ -49,6 +49,13 @@ class Distribution:
     description: str
     law: Law = field(repr=False)
     formula: Callable[[Array], Any] | None = field(default=None, repr=False)
+    again: Callable[[], Distribution] | None = field(default=None, repr=False)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A formula need not be one that can be sent to another process, if the same can be made there again."""
+        if self.again is not None:
+            return self.again, ()
+        return type(self), (self.description, self.law, self.formula)
 
     def log_density(self, x: Any) -> Array:
         """Log density at x."""

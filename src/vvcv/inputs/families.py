@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -167,7 +168,13 @@ def _distribution(name: str, law: Any, formula: Any, **parameters: float) -> Dis
     for parameter, value in parameters.items():
         finite = bool(np.isfinite(number(parameter, value)))
         require(finite, f"{parameter} of {name} must be a finite number, but is {value!r}.")
-    return Distribution(f"{name}({', '.join(f'{key}={float(v)!r}' for key, v in parameters.items())})", law, formula)
+    described = f"{name}({', '.join(f'{key}={float(v)!r}' for key, v in parameters.items())})"
+    return Distribution(described, law, formula, partial(named, name, parameters))
+
+
+def named(name: str, parameters: dict[str, float]) -> Distribution:
+    """A distribution of this module by its name: what another process makes of one that is sent to it."""
+    return globals()[name](**parameters)
 
 
 def _has(law: Any, *methods: str) -> bool:

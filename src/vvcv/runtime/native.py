@@ -9,8 +9,11 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import os
+import platform
+import shlex
 import shutil
 import subprocess
+import sys
 import sysconfig
 from functools import cache
 from pathlib import Path
@@ -29,7 +32,7 @@ def built_file(source: Path) -> Path:
     True
     """
     digest = hashlib.sha256(source.read_bytes()).hexdigest()[:12]
-    return source.with_name(f"{source.stem}-{digest}-{sysconfig.get_platform()}.so")
+    return source.with_name(f"{source.stem}-{digest}-{sys.platform}-{platform.machine()}.so")
 
 
 def build(source: Path) -> Path:
@@ -40,6 +43,7 @@ def build(source: Path) -> Path:
         try:
             command = [*_compiler(), *FLAGS, "-o", str(made), str(source), "-lm"]
             subprocess.run(command, check=True, capture_output=True, text=True)
+            ctypes.CDLL(str(made))  # what does not load was not built
             made.replace(target)  # at once: another may be loading it
             _remove_others(target)
         finally:
@@ -49,15 +53,16 @@ def build(source: Path) -> Path:
 
 def _compiler() -> list[str]:
     """What `CC` names, or the compiler that Python was built with if it is here, or the machine's own."""
-    named = os.environ.get("CC", "").split()
+    given = os.environ.get("CC", "")
+    named = [given] if shutil.which(given) else shlex.split(given)  # a path may have spaces
     pythons = (sysconfig.get_config_var("CC") or "").split()
     return named or (pythons if pythons and shutil.which(pythons[0]) else ["cc"])
 
 
 def _remove_others(target: Path) -> None:
     """What was built of earlier versions of a source; who has it loaded keeps it."""
-    stem, _, platform = target.name.split("-", 2)
-    for other in target.parent.glob(f"{stem}-*-{platform}"):
+    stem, _, machine = target.name.split("-", 2)
+    for other in target.parent.glob(f"{stem}-*-{machine}"):
         if other != target:
             other.unlink(missing_ok=True)
 

@@ -40,6 +40,14 @@ _WISH: ContextVar[bool | None] = ContextVar("wish", default=None)
 _SHOWN: ContextVar[_Shown | None] = ContextVar("shown", default=None)
 
 
+def at_terminal() -> bool:
+    """Whether a person sees standard error: a service has none, or another thing in its place."""
+    try:
+        return bool(sys.stderr.isatty())
+    except (AttributeError, ValueError):  # none, something that only takes what is written, or closed
+        return False
+
+
 @contextmanager
 def wished(shown: bool | None) -> Iterator[None]:
     """A block in which all work shows its progress, or none does, unless told otherwise."""
@@ -58,7 +66,7 @@ def progress_bar(what: str, total: int, shown: bool | None = None) -> Iterator[S
     ...     step(1, "cheap")
     """
     shown = _WISH.get() if shown is None else shown
-    if not (sys.stderr.isatty() if shown is None else shown):
+    if not (at_terminal() if shown is None else shown):
         yield _silent
         return
     outer = _SHOWN.get()
@@ -83,7 +91,7 @@ def progress_bar(what: str, total: int, shown: bool | None = None) -> Iterator[S
 @contextmanager
 def _begun(patience: float) -> Iterator[Any]:
     """A bar, or lines where there is no terminal, that begin after so many seconds."""
-    bar = _bar() if sys.stderr.isatty() else _Lines()
+    bar = _bar() if at_terminal() else _Lines()
     timer = Timer(patience, bar.start)
     timer.daemon = True
     timer.start()
@@ -179,6 +187,6 @@ def _bar():
 
     times = TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn()
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), *times)
-    console = Console(stderr=True, force_terminal=True if sys.stderr.isatty() else None)
+    console = Console(stderr=True, force_terminal=True if at_terminal() else None)
     # What the work prints stays where it is: the bar does not catch it.
     return Progress(*columns, console=console, transient=True, redirect_stdout=False, redirect_stderr=False)

@@ -45,6 +45,9 @@ NOISE_FLOOR = 1e-10
 #: the search.
 FOLDS = 10
 
+#: A surprise below which the model is not sure by far: that of ten folds hardly ever falls to it by chance.
+UNSURE = 0.3
+
 #: Ties: one noise for all tasks and all dimensions alike, or each dimension with its own lengthscale and weight.
 ALIKE = frozenset({"log_lengthscale", "log_axes", "log_noise"})
 EACH = frozenset({"log_noise"})
@@ -86,10 +89,11 @@ class PathFit:
     def errors(self, weights: Float[np.ndarray, "w k"]) -> Float[np.ndarray, " k"]:
         """Standard errors of the sums sum_t w_t mean_t, one per column of weights.
 
-        The model's, raised where draws left out say that it is too sure.
+        The model's, raised where draws left out say that it is too sure, and lowered where they say that it is not
+        sure by far: squared deviations of informative data are larger by orders of magnitude under the prior.
         """
-        of_model = np.sqrt(np.sum(weights * (self.covariance @ weights), axis=0))
-        return of_model * np.maximum(1.0, self.surprise(weights))
+        of_model, surprise = np.sqrt(np.sum(weights * (self.covariance @ weights), axis=0)), self.surprise(weights)
+        return of_model * np.where(surprise < UNSURE, surprise / UNSURE, np.maximum(1.0, surprise))
 
     def surprise(self, weights: Float[np.ndarray, "w k"]) -> Float[np.ndarray, " k"]:
         """Root mean square of (what draws left out say of the error) / (what the model says), fold by fold.

@@ -62,8 +62,12 @@ class Interruption:
 
         worker = threading.Thread(target=copy_context().run, args=(run,))  # no daemon: exit waits for its end
         worker.start()
-        while worker.is_alive() and not self.pressed:
-            worker.join(WINK)
+        try:
+            while worker.is_alive() and not self.pressed:
+                worker.join(WINK)
+        except BaseException:  # of a program's own alarm, say
+            left_alone.set()
+            raise
         if not self.pressed:
             return outcomes[0].result()
         worker.join(GRACE if self.keep_best else 0.0)
