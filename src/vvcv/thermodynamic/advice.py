@@ -29,7 +29,7 @@ FLAT = 1e-4
 #: two standard errors held the evidence of a Gaussian model (40 samples), with three 95 %.
 FEW_DRAWS = 3
 
-#: Standard errors that the answer may be away from that of MBAR, from the same draws: by chance one in 16,000 is farther.
+#: Standard errors that the answer may be away from that of MBAR, from the same draws: one in 16,000 is by chance.
 APART = 4.0
 
 
