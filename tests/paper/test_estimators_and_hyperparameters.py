@@ -6,7 +6,7 @@ import pytest
 
 from vvcv.data import Task, Tasks
 from vvcv.kernels import Side, SquaredExponential
-from vvcv.paper import Exact, fit
+from vvcv.paper import Alternation, BlockCoordinateDescent, ConvexSequence, Exact, MarkovChainVariance, fit
 from vvcv.paper.cross_validation import cross_validate, median_heuristic
 from vvcv.paper.estimators import CrossFit, Split
 from vvcv.paper.marginal_likelihood import (
@@ -189,3 +189,23 @@ def test_folds_are_two_at_least_and_no_more_than_there_are_points():
     for count in (1, 25):
         with pytest.raises(ValueError, match="between 2 and the smallest sample size, 24"):
             folds(draw(0), count, seed=0)
+
+
+@pytest.mark.parametrize(
+    ("made", "message"),
+    [
+        (lambda: ConvexSequence(delta="a"), "needs 0 < shrink < 1"),
+        (lambda: ConvexSequence(tolerance="x"), "tolerance must be a number"),
+        (lambda: ConvexSequence(tolerance=-1), "tolerance must be a number"),
+        (lambda: Alternation(tolerance=float("nan")), "tolerance must be a number"),
+        (lambda: MarkovChainVariance(bandwidth="a"), "bandwidth, in lags, must be"),
+        (lambda: MarkovChainVariance(bandwidth=2.5), "bandwidth, in lags, must be"),
+        (lambda: BlockCoordinateDescent(learning_rate_b=-1.0), "learning rate of B must be positive"),
+        (lambda: BlockCoordinateDescent(optimizer="adam"), "optimizer must be one of optax's"),
+        (lambda: Split(2), "fraction of the rows, between 0 and 1"),
+        (lambda: CrossFit(1), "number of folds must be an integer of at least 2"),
+    ],
+)
+def test_settings_that_mean_nothing_are_refused_where_they_are_made(made, message):
+    with pytest.raises(ValueError, match=message):
+        made()

@@ -23,6 +23,7 @@ from .error_bars import exact_covariance
 from .problem import Problem
 from .result import Fit, Path
 from .selection import Seed, Selection
+from .settings import check_tolerance
 
 
 class Alternated(NamedTuple):
@@ -59,6 +60,7 @@ class Alternation(Selection):
 
     def __post_init__(self) -> None:
         check_regularization(self.regularization)
+        check_tolerance(self.tolerance)
         object.__setattr__(self, "sweeps", whole_number(self.sweeps, 1, "The number of sweeps"))
 
     def select(self, problem: Problem, seed: Seed = 0) -> Fit:

@@ -17,13 +17,14 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float
 
-from ..data import whole_number
+from ..data import is_number, whole_number
 from ..runtime.precision import float64
 from .closed_form import check_regularization, joint_solution
 from .error_bars import exact_covariance
 from .problem import Problem
 from .result import Fit, Path
 from .selection import Seed, Selection
+from .settings import check_tolerance
 
 
 class ConvexPath(NamedTuple):
@@ -52,7 +53,9 @@ class ConvexSequence(Selection):
     def __post_init__(self) -> None:
         check_regularization(self.regularization)
         object.__setattr__(self, "steps", whole_number(self.steps, 1, "The number of steps"))
-        if not (0 < self.shrink < 1 and 0 < self.smallest <= self.delta):
+        check_tolerance(self.tolerance)
+        numbers = all(map(is_number, (self.shrink, self.smallest, self.delta)))
+        if not (numbers and 0 < self.shrink < 1 and 0 < self.smallest <= self.delta < np.inf):
             raise ValueError(
                 "A decreasing sequence needs 0 < shrink < 1 and 0 < smallest <= delta, but found "
                 f"shrink = {self.shrink}, smallest = {self.smallest}, delta = {self.delta}."

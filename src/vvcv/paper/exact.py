@@ -24,7 +24,8 @@ from .variates import ModelVariate, Penalty
 class Exact(Selection):
     """The joint closed form of theta and beta for the variate's B (paper, Theorem 4.1), by J_vv or by Remark 1.
 
-    With `beta` given, theta alone is chosen, as the theorem has it; the means are then the averages of f - g.
+    With `beta` given, theta alone is chosen, as the theorem has it; the means are then the averages of f - g. They are
+    drawn to that beta, which their error bars do not count: `Split` and `CrossFit` average over rows not fitted.
 
     >>> from vvcv import Tasks
     >>> from vvcv.paper import PolynomialVariate, fit

@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import ceil, inf, sqrt
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import jax
 import jax.numpy as jnp
@@ -20,7 +20,7 @@ import numpy as np
 from jaxtyping import Float, Int
 from scipy.linalg import block_diag, toeplitz
 
-from ..data import is_number
+from ..data import is_number, one_of, whole_number
 from ..runtime.precision import float64
 from .variates.space import AnyArray
 
@@ -223,6 +223,11 @@ class MarkovChainVariance(Objective):
 
     window: Window = "bartlett"
     bandwidth: int | None = None
+
+    def __post_init__(self) -> None:
+        one_of(self.window, get_args(Window), "The lag window")
+        if self.bandwidth is not None:
+            object.__setattr__(self, "bandwidth", whole_number(self.bandwidth, 1, "The bandwidth, in lags,"))
 
     def loss(self, residuals, task, weights, chains):
         ends = np.cumsum([c * d for c, d in chains])[:-1]

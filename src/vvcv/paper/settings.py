@@ -68,12 +68,28 @@ class DescentSettings:
         return self.rates(epochs)
 
 
+def check_rate(rate: Rate, what: str) -> None:
+    """Refuse a rate that is neither a positive number nor a function of the epoch."""
+    if not callable(rate) and not (is_number(rate) and 0 < rate < np.inf):
+        raise ValueError(f"{what} must be positive and finite, but is {rate!r}.")
+
+
+def check_tolerance(tolerance: float) -> None:
+    """Refuse what is no distance at which steps are small enough."""
+    if not (is_number(tolerance) and 0 <= tolerance < np.inf):
+        raise ValueError(f"The tolerance must be a number of at least zero, but is {tolerance!r}.")
+
+
 def _check(settings: DescentSettings) -> None:
     object.__setattr__(settings, "epochs", whole_number(settings.epochs, 0, "The number of epochs"))
     one_of(settings.penalty, get_args(Penalty), "The penalty")
-    rate = settings.learning_rate
-    if not callable(rate) and not (is_number(rate) and 0 < rate < np.inf):
-        raise ValueError(f"The learning rate must be positive and finite, but is {settings.learning_rate!r}.")
+    check_rate(settings.learning_rate, "The learning rate")
+    if not (
+        settings.optimizer is None or (hasattr(settings.optimizer, "init") and hasattr(settings.optimizer, "update"))
+    ):
+        raise ValueError(
+            f"The optimizer must be one of optax's, such as optax.adam(1e-2), but is {settings.optimizer!r}."
+        )
     if not (is_number(settings.held_out) and 0 <= settings.held_out < 1):
         raise ValueError(f"held_out is a fraction of the data, from 0 to below 1, but is {settings.held_out!r}.")
     if not (is_number(settings.decay) and 0 < settings.decay < np.inf):

@@ -20,7 +20,7 @@ from .error_bars import descent_covariance
 from .problem import Problem
 from .result import Fit
 from .selection import Seed, Selection
-from .settings import DescentSettings, Rate
+from .settings import DescentSettings, Rate, check_rate
 from .splits import hold_out
 
 
@@ -75,6 +75,11 @@ class BlockCoordinateDescent(StochasticOptimisation):
     b_first: bool = False  # type: ignore[misc]
 
     learn_b = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.learning_rate_b is not None:
+            check_rate(self.learning_rate_b, "The learning rate of B")
 
     def rates_of_b(self, epochs: int) -> Float[np.ndarray, " epochs"]:
         """The learning rate of B in every epoch: its own, or that of theta and beta."""

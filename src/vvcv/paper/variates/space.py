@@ -60,7 +60,8 @@ class Space(eqx.Module):
         """The Gram matrix without B, of a space with one scalar for each observation."""
         raise ValueError(
             f"Exact steps for B work on one scalar per observation, but the variate has a {type(self).__name__}. "
-            'Use KernelVariate with parametrization="reduced"; the minimiser is the same function.'
+            'For a kernel use parametrization="reduced", whose minimiser is the same function; for a basis use Exact, '
+            "or BlockCoordinateDescent to learn B."
         )
 
     def with_products(self, products: Float[AnyArray, "U U q q"]) -> Space:
@@ -177,6 +178,7 @@ class FeatureSpace(LinearSpace):
     def _products(self) -> Float[AnyArray, "U U q q"]:
         if self.products is None:
             raise ValueError(
-                'The norm of a Stein RKHS exists for kernel variates only. Use penalty="euclidean" for a basis.'
+                'The norm of a Stein RKHS exists for kernel variates only. Use penalty="euclidean" for a basis, with '
+                "Exact, or with BlockCoordinateDescent to learn B."
             )
         return self.products
