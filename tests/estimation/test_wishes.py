@@ -166,7 +166,7 @@ def test_a_summary_takes_tasks_one_task_or_a_list_of_them():
     for given in (task, [task], (task,), Tasks([task])):
         assert as_source(given).names == ("x",)
     for wrong in ([], [1.0], None):
-        with pytest.raises(ValueError, match="A summary needs Tasks"):
+        with pytest.raises(ValueError, match="Tasks are needed"):
             as_source(wrong)
 
 

@@ -1,6 +1,6 @@
 """Inputs by name: copula, log densities, designs, tasks, and estimates whose error bars hold the exact mean."""
 
-import pickle
+from multiprocessing.reduction import ForkingPickler
 
 import jax
 import jax.numpy as jnp
@@ -223,6 +223,6 @@ def test_inputs_go_to_other_processes():
         i=inputs.truncated(inputs.normal(0, 1), low=0),
         j=stats.gumbel_r(0, 1),
     )
-    arrived, x = pickle.loads(pickle.dumps(given)), given.sample(5, seed=1)
+    arrived, x = ForkingPickler.loads(ForkingPickler.dumps(given)), given.sample(5, seed=1)
     assert repr(arrived) == repr(given)
     np.testing.assert_array_equal(arrived.score(x), given.score(x))

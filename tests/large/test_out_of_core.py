@@ -5,55 +5,14 @@ import sys
 
 import numpy as np
 import pytest
+from stored import SOURCES, dask_arrays, memory_maps, named, zarr_arrays
 
 import vvcv
-from vvcv.data import lazy
-from vvcv.data.axes import chains_first
 from vvcv.large import look, rows
 
 da = pytest.importorskip("dask.array")
 zarr = pytest.importorskip("zarr")
 delayed = pytest.importorskip("dask").delayed
-
-
-def memory_maps(arrays, folder):
-    maps = []
-    for name, array in arrays.items():
-        np.save(folder / f"{name}.npy", array)
-        maps.append(np.load(folder / f"{name}.npy", mmap_mode="r"))
-    return maps
-
-
-def zarr_arrays(arrays, folder):
-    root = zarr.open_group(folder / "draws.zarr", mode="w")
-    for name, array in arrays.items():
-        root.create_array(name, data=array, chunks=(*([1] if array.ndim == 3 else []), 70, array.shape[-1]))
-    return [root[name] for name in arrays]
-
-
-def dask_arrays(arrays, folder):
-    return [da.from_array(array, chunks=(*([3] if array.ndim == 3 else []), 190, 1)) for array in arrays.values()]
-
-
-def xarray_over_zarr(arrays, folder, chunks=None):
-    xr = pytest.importorskip("xarray")
-    labelled = xr.Dataset({k: ([*["chain", "draw"][3 - a.ndim :], f"{k}_column"], a) for k, a in arrays.items()})
-    stored = {k: {"chunks": (*a.shape[: a.ndim - 2], 111, a.shape[-1])} for k, a in arrays.items()}
-    if not (folder / "labelled.zarr").exists():
-        labelled.to_zarr(folder / "labelled.zarr", consolidated=False, encoding=stored)
-    opened = xr.open_zarr(folder / "labelled.zarr", chunks=chunks, consolidated=False)
-    return [opened[name] for name in arrays]
-
-
-def xarray_over_dask(arrays, folder):
-    return xarray_over_zarr(arrays, folder, chunks={})
-
-
-SOURCES = [memory_maps, zarr_arrays, dask_arrays, xarray_over_zarr, xarray_over_dask]
-
-
-def named(sample):
-    return dict(zip(("points", "scores", "values"), sample, strict=True))
 
 
 def numbers(estimate):
@@ -238,60 +197,6 @@ def test_a_chain_that_starts_at_zero_is_none_of_them(tmp_path, monkeypatch):
     x[:, :5] = 0.0
     points, scores, values = memory_maps({"points": x, "scores": -x, "values": x[..., :1] ** 2}, tmp_path)
     assert np.isfinite(vvcv.estimate(vvcv.Tasks.shared(points, scores, values), method="zv").mean).all()
-
-
-def hdf5_arrays(arrays, folder):
-    h5py = pytest.importorskip("h5py")
-    if not (folder / "draws.h5").exists():
-        with h5py.File(folder / "draws.h5", "w") as file:
-            for name, array in arrays.items():
-                file[name] = array
-    file = h5py.File(folder / "draws.h5")
-    return [file[name] for name in arrays]
-
-
-def zarr_arrays_again(arrays, folder):
-    if not (folder / "draws.zarr").exists():
-        zarr_arrays(arrays, folder)
-    root = zarr.open_group(folder / "draws.zarr", mode="r")
-    return [root[name] for name in arrays]
-
-
-@pytest.mark.parametrize(
-    "source", [memory_maps, zarr_arrays_again, hdf5_arrays, dask_arrays, xarray_over_zarr, xarray_over_dask]
-)
-def test_points_that_are_fetched_twice_are_the_same(small_machine, chains, tmp_path, source):
-    stored = named(chains)
-    first, again = source(stored, tmp_path), source(stored, tmp_path)
-    values = chains[2]
-    alike = vvcv.Tasks([vvcv.Task(*x[:2], values[..., t], f"task {t}") for t, x in enumerate((first, again))])
-    assert alike.share_points
-    others = vvcv.Tasks(
-        [vvcv.Task(*x[:2], values[..., t], f"task {t}") for t, x in enumerate((first, again[::-1][1:]))]
-    )
-    assert not others.share_points
-    assert not lazy.LazyArray(first[2], (4, 600), (), 0).is_same(lazy.LazyArray(again[2], (4, 600), (), 1))
-
-
-def test_parts_of_one_file_are_not_the_same(tmp_path):
-    np.save(tmp_path / "x.npy", np.zeros((6, 2)))
-
-    def part(rows, mode="r"):
-        return lazy.LazyArray(np.load(tmp_path / "x.npy", mmap_mode=mode)[rows], (3,), (2,))
-
-    assert part(slice(0, 3)).is_same(part(slice(0, 3))) and part(slice(3, 6)).is_same(part(slice(3, 6)))
-    assert not part(slice(0, 3)).is_same(part(slice(3, 6)))
-    assert not part(slice(0, 3), "c").is_same(part(slice(0, 3), "c"))  # changes to which are its own
-    assert not part([0, 1, 2]).is_same(part([0, 1, 2]))  # copies
-    assert not part(slice(0, 3)).is_same(np.zeros((3, 2)))
-
-
-def test_a_dataset_in_order_is_not_transposed(chains):
-    xr = pytest.importorskip("xarray")
-    array = xr.DataArray(chains[0], dims=("chain", "draw", "k"))
-    assert chains_first(array) is array
-    assert chains_first(array.transpose("draw", "k", "chain")).dims == ("chain", "draw", "k")
-    assert chains_first(array.isel(chain=0).transpose("k", "draw")).dims == ("draw", "k")
 
 
 @pytest.mark.parametrize("unknown", [0, 1, 2])

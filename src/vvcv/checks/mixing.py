@@ -90,7 +90,7 @@ def largest_by_chance(parts: int, draws: int) -> float:
     """The r_hat up to which chains that have mixed go, in so many parts of so many draws each.
 
     >>> round(largest_by_chance(8, 500), 2), round(largest_by_chance(8, 12), 2)
-    (1.05, 1.16)
+    (1.05, 1.17)
     """
     ratio = fdtri(parts - 1, parts * (draws - 1), 1 - CHANCE) if parts > 1 else 1.0
     return LARGEST_R_HAT * float(np.sqrt((draws - 1 + ratio) / draws))

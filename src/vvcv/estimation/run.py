@@ -22,7 +22,7 @@ from ..runtime.progress import progress_bar, ticking, wished
 from ..runtime.threads import threads_for
 from ..stein import SteinKernel
 from ..stein.automatic import check_order
-from ..stein.checks import check_kernel
+from ..stein.checks import check_function
 from ..tuning.interrupt import interruptible
 from ..tuning.starts import CANDIDATES, FAMILIES
 from .control_variate import ControlVariate
@@ -176,7 +176,7 @@ def _ladder(tasks: Tasks, options: Options, look: bool = True) -> AnyLadder:
     for kernel in own:
         system, rows = prepared.coordinates((0,), "scaled"), prepared.tasks[0]
         side = Side(system.points(rows.points), system.scores(rows.scores), np.zeros(rows.size, int))
-        check_kernel(SteinKernel(kernel, options.order), side, 1)
+        check_function(SteinKernel(kernel, options.order), side)
     return Ladder(prepared, options, other_looks(prepared) if look and not own else [])
 
 

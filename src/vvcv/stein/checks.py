@@ -40,6 +40,14 @@ def check_kernel(kernel: SteinKernel | SteinSum, side: Side, tasks: int) -> None
         _check_derivatives(term, side)
 
 
+@float64
+@differentiable("A kernel")
+def check_function(term: SteinKernel, side: Side) -> None:
+    """Refuse what is no kernel of one task, of whatever precision its parameters are, which are tuned."""
+    _check_sizes(term.kernel, np.shape(side.points)[1], 1)
+    _check_derivatives(term, side)
+
+
 def _check_sizes(kernel: Kernel | MatrixKernel, d: int, tasks: int) -> None:
     """Indexing past the end would not fail inside compiled code, only give wrong numbers."""
     for radial in jax.tree.leaves(kernel, is_leaf=_is_radial):

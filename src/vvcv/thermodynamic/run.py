@@ -66,8 +66,6 @@ def evidence(
     samples = PathSamples.of(**fields_of(log_likelihoods if alone else given, temperatures))
     with placed(device):
         _check(samples, on_alarm)
-        warn_of_improper_prior(samples)
-        warn_of_few_draws(samples)
         started = time.perf_counter()
         # Two stages of at most EVALUATIONS each; more in several dimensions.
         bar = progress_bar("tuning the control variate", 2 * EVALUATIONS, shown=progress)
@@ -137,3 +135,5 @@ def _check(samples: PathSamples, on_alarm: OnAlarm) -> None:
         "memory and in minutes. Keep every k-th draw.",
     )
     Diagnosis(tuple(describe_scores(samples))).announce(samples.tasks(samples.log_likelihoods), on_alarm)
+    warn_of_improper_prior(samples)
+    warn_of_few_draws(samples)
