@@ -66,7 +66,7 @@ def test_a_weighted_fit_is_that_of_the_kernel_times_both_weights():
     noise = np.exp(model.log_noise[0]) * np.mean(np.diag(kernel))
     whole = np.outer(weight, weight) * (kernel + noise * np.eye(40))
     plain = Design.build(design.side, there.standard_values(0), np.ones(40), 1)
-    direct = DenseSystem(whole, plain.columns, plain.values)
+    direct = DenseSystem.of(whole, plain.columns, plain.values)
     system = solve(model, design)
     np.testing.assert_allclose(system.coefficients, direct.coefficients, rtol=1e-8)
     errors, (residual, variance) = Errors.of(system, design, 0), direct.leave_one_out()

@@ -150,7 +150,7 @@ def test_one_thread_or_many_solve_the_same_system():
     x = rng.normal(size=(500, 2))
     covariance = np.exp(-((x[:, None] - x[None]) ** 2).sum(axis=-1)) + 1e-6 * np.eye(500)
     solutions = [
-        with_threads(count, lambda: DenseSystem(covariance.copy(), np.ones((500, 1)), np.sin(x[:, 0])))
+        with_threads(count, lambda: DenseSystem.of(covariance.copy(), np.ones((500, 1)), np.sin(x[:, 0])))
         for count in (1, 2)
     ]
     means, errors = ([getattr(s, name).item() for s in solutions] for name in ("coefficients", "covariance"))

@@ -33,7 +33,7 @@ def least_squares(w, a, y):
 def test_coefficients_and_covariance_are_generalised_least_squares(columns):
     w, a, y = a_system(columns)
     beta, covariance = least_squares(w, a, y)
-    system = DenseSystem(w.copy(), a, y)
+    system = DenseSystem.of(w.copy(), a, y)
     np.testing.assert_allclose(system.coefficients, beta, rtol=1e-10, atol=1e-12)
     np.testing.assert_allclose(system.covariance, covariance, rtol=1e-10, atol=1e-12)
     np.testing.assert_allclose(system.weights, projection(w, a) @ y, rtol=1e-9, atol=1e-11)
@@ -45,19 +45,19 @@ def test_restricted_likelihood_is_its_definition(columns):
     inverse, count = np.linalg.inv(w), max(columns, 1)
     determinants = np.linalg.slogdet(w)[1] + np.linalg.slogdet(a.T @ inverse @ a)[1]
     expected = 0.5 * (np.sum(y * (projection(w, a) @ y)) + count * determinants)
-    assert DenseSystem(w.copy(), a, y).restricted_likelihood() == pytest.approx(expected, rel=1e-12)
+    assert DenseSystem.of(w.copy(), a, y).restricted_likelihood() == pytest.approx(expected, rel=1e-12)
 
 
 def test_restricted_likelihood_depends_only_on_contrasts_of_the_values():
     w, a, y = a_system()
-    shifted = DenseSystem(w.copy(), a, y + a @ np.array([5.0, -2.0, 1.0])).restricted_likelihood()
-    assert DenseSystem(w.copy(), a, y).restricted_likelihood() == pytest.approx(shifted, rel=1e-10)
+    shifted = DenseSystem.of(w.copy(), a, y + a @ np.array([5.0, -2.0, 1.0])).restricted_likelihood()
+    assert DenseSystem.of(w.copy(), a, y).restricted_likelihood() == pytest.approx(shifted, rel=1e-10)
 
 
 @pytest.mark.parametrize("columns", [0, 4])
 def test_leave_one_out_equals_refitting_without_each_row(columns):
     w, a, y = a_system(columns)
-    residual, variance = DenseSystem(w.copy(), a, y).leave_one_out()
+    residual, variance = DenseSystem.of(w.copy(), a, y).leave_one_out()
     for i in range(N):
         rest = np.arange(N) != i
         inner, cross = w[np.ix_(rest, rest)], w[rest, i]
@@ -71,7 +71,7 @@ def test_leave_one_out_equals_refitting_without_each_row(columns):
 
 def test_leave_one_out_likelihood_is_the_sum_of_log_densities():
     w, a, y = a_system(2)
-    system = DenseSystem(w.copy(), a, y)
+    system = DenseSystem.of(w.copy(), a, y)
     residual, variance = system.leave_one_out()
     expected = np.sum(0.5 * np.log(variance) + 0.5 * residual**2 / variance)
     assert system.leave_one_out_likelihood() == pytest.approx(expected, rel=1e-12)
@@ -82,22 +82,22 @@ def test_leave_one_out_likelihood_is_the_sum_of_log_densities():
 def test_cotangents_equal_finite_differences(criterion, columns):
     w, a, y = a_system(columns)
     value = "restricted_likelihood" if criterion == "restricted_likelihood" else "leave_one_out_likelihood"
-    upper = np.triu(getattr(DenseSystem(w.copy(), a, y), f"{criterion}_cotangent")())
+    upper = np.triu(getattr(DenseSystem.of(w.copy(), a, y), f"{criterion}_cotangent")())
     cotangent = upper + np.triu(upper, 1).T
     rng = np.random.default_rng(7)
     for _ in range(5):
         step = rng.normal(size=(N, N))
         step = 1e-6 * (step + step.T)
-        ahead, behind = (getattr(DenseSystem(w + sign * step, a, y), value)() for sign in (1, -1))
+        ahead, behind = (getattr(DenseSystem.of(w + sign * step, a, y), value)() for sign in (1, -1))
         assert np.sum(cotangent * step) == pytest.approx((ahead - behind) / 2, rel=1e-5)
 
 
 @pytest.mark.parametrize("b", [np.eye(3), np.array([[2.0, 0.9, 0.1], [0.9, 1.0, -0.4], [0.1, -0.4, 0.7]])])
 def test_columns_of_values_are_tasks_on_shared_points_whatever_b(b):
     w, a, y = a_system(3)
-    pooled = DenseSystem(w.copy(), a, y)
+    pooled = DenseSystem.of(w.copy(), a, y)
     # Task-major: all rows of the first task, then all of the second.
-    dense = DenseSystem(np.kron(b, w), np.kron(np.eye(3), a), y.T.reshape(-1))
+    dense = DenseSystem.of(np.kron(b, w), np.kron(np.eye(3), a), y.T.reshape(-1))
     np.testing.assert_allclose(dense.coefficients.reshape(3, Q).T, pooled.coefficients, rtol=1e-9, atol=1e-11)
     np.testing.assert_allclose(dense.covariance, np.kron(b, pooled.covariance), rtol=1e-9, atol=1e-11)
     residual, variance = dense.leave_one_out()
@@ -110,13 +110,13 @@ def test_columns_of_values_are_tasks_on_shared_points_whatever_b(b):
 def test_only_the_upper_triangle_of_the_covariance_is_read():
     w, a, y = a_system()
     garbage = np.where(np.tril(np.ones((N, N)), -1) > 0, np.nan, w)
-    np.testing.assert_allclose(DenseSystem(garbage, a, y).coefficients, least_squares(w, a, y)[0], rtol=1e-10)
+    np.testing.assert_allclose(DenseSystem.of(garbage, a, y).coefficients, least_squares(w, a, y)[0], rtol=1e-10)
 
 
 def test_an_indefinite_covariance_has_a_named_failure():
     w, a, y = a_system()
     with pytest.raises(LinAlgError, match="not positive definite"):
-        DenseSystem(w - 5 * np.eye(N), a, y)
+        DenseSystem.of(w - 5 * np.eye(N), a, y)
 
 
 @pytest.mark.parametrize("columns", [0, 2])
@@ -124,5 +124,5 @@ def test_a_row_that_no_other_row_predicts_has_no_negative_or_undefined_left_out_
     for seed in range(20):
         w, a, y = a_system(columns, seed)
         a[:, 1] = np.eye(N)[0]  # its own column: P_00 is zero up to a rounding error of either sign
-        residual, variance = DenseSystem(w, a, y).leave_one_out()
+        residual, variance = DenseSystem.of(w, a, y).leave_one_out()
         assert (variance > 0).all() and not np.isnan(residual**2 / variance).any()

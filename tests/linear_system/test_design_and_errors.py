@@ -102,7 +102,7 @@ def test_errors_of_means_are_those_of_refits_with_each_value_left_out(shared):
     k = gram(SteinKernel(SquaredExponential(1.0)), given.side) + 0.1 * np.eye(given.size)
     values = np.column_stack([given.values, given.values**2]) if shared else given.values
     given = Design(given.side, values, given.multiplicity, given.columns, given.tasks)
-    errors = Errors.of(DenseSystem(k.copy(), given.columns, values), given, tuned=3)
+    errors = Errors.of(DenseSystem.of(k.copy(), given.columns, values), given, tuned=3)
     hidden = np.exp(3 / values.size)
     inverse = np.linalg.inv(k)
     covariance = np.linalg.inv(given.columns.T @ inverse @ given.columns)
@@ -142,14 +142,14 @@ def test_the_outermost_points_tell_what_a_refit_without_them_differs_by_and_how_
         side = Side(given.side.points + 5, given.side.scores, np.zeros(25, int))
         given = Design.build(side, np.column_stack([given.values, np.cos(given.values)]), np.ones(25), 1)
     matrix = gram(SteinKernel(SquaredExponential(1.5)), given.side, given.side) + 1e-3 * np.eye(25)
-    found = DenseSystem(matrix.copy(), given.columns, given.values)
+    found = DenseSystem.of(matrix.copy(), given.columns, given.values)
     tail, far = [], []
     for task, count in [(0, 5)] if shared else [(0, 3), (1, 4)]:
         rows = given.rows(task)
         points = given.side.points[rows]
         out = rows[np.argsort(-((points - points.mean(axis=0)) ** 2 @ axes))[:count]]
         kept = np.setdiff1d(np.arange(25), out)
-        refit = DenseSystem(matrix[np.ix_(kept, kept)].copy(), given.columns[kept], given.values[kept])
+        refit = DenseSystem.of(matrix[np.ix_(kept, kept)].copy(), given.columns[kept], given.values[kept])
         tail.append(np.atleast_1d(found.coefficients[task] - refit.coefficients[task]))
         residual, covariance = predicted(refit, matrix, given, kept, out)
         squares = np.sum(residual * np.linalg.solve(covariance, residual), axis=0) / count
@@ -166,7 +166,7 @@ def test_tasks_on_the_same_points_are_judged_in_units_of_their_own(unit):
     k = gram(SteinKernel(SquaredExponential(1.0)), given.side) + 0.1 * np.eye(12)
     pair = np.column_stack([given.values, unit * given.values])
     given = Design(given.side, pair, given.multiplicity, given.columns, 1)
-    system = DenseSystem(k, given.columns, pair)
+    system = DenseSystem.of(k, given.columns, pair)
     errors, outermost = Errors.of(system, given, tuned=3), Outermost.of(system, given, np.ones(2))
     for same in (errors.z, outermost.far):
         assert same[1] == pytest.approx(same[0], rel=1e-9)

@@ -82,7 +82,7 @@ def test_with_beta_optimal_the_dense_system_is_the_same_function_with_the_same_m
     kernel, (side, y) = KERNELS[name], a_problem()
     theta, beta = theorem_4_1(kernel, side, y)
     w = gram(kernel, side) + LAMBDA * np.diag(np.array(SIZES)[side.task]).astype(float)
-    system = DenseSystem(w, (side.task[:, None] == np.arange(T)).astype(float), y)
+    system = DenseSystem.of(w, (side.task[:, None] == np.arange(T)).astype(float), y)
     np.testing.assert_allclose(system.coefficients, beta, rtol=1e-9)
     expected = gram(kernel, new_points(), every_output(side.points)) @ theta
     reduced = gram(kernel, new_points(), side) @ system.weights

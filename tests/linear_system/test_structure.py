@@ -62,7 +62,7 @@ def test_on_shared_points_the_estimate_does_not_depend_on_b(b):
     # Noise proportional to B: W = B kron (K_0 + noise).
     level = noise * np.mean(np.diag(gram(SteinKernel(kernel), pooled_design.side)))
     w += np.kron(b, level * np.eye(20))
-    dense = DenseSystem(w, np.kron(np.eye(2), np.ones((20, 1))), values.T.reshape(-1))
+    dense = DenseSystem.of(w, np.kron(np.eye(2), np.ones((20, 1))), values.T.reshape(-1))
     np.testing.assert_allclose(dense.coefficients, pooled.coefficients[0], rtol=1e-9)
 
 
@@ -74,7 +74,9 @@ def test_merging_repeated_points_solves_the_unmerged_system_exactly():
     x = distinct[rows]
     y = np.sin(x[:, 0]) + 0.1 * rng.normal(size=32)  # repeated points with different values, as with noisy integrands
     kernel, noise = SteinKernel(SquaredExponential()), 0.04
-    unmerged = DenseSystem(gram(kernel, Side(x, -x, np.zeros(32, dtype=int))) + noise * np.eye(32), np.ones((32, 1)), y)
+    unmerged = DenseSystem.of(
+        gram(kernel, Side(x, -x, np.zeros(32, dtype=int))) + noise * np.eye(32), np.ones((32, 1)), y
+    )
     merged = merge_duplicates(x, -x, y)
     side = Side(merged.points, merged.scores, np.zeros(12, dtype=int))
     design = Design.build(side, merged.values, merged.multiplicity, 1)

@@ -48,9 +48,9 @@ def test_leaving_rows_out_is_solving_without_them():
     root = rng.normal(size=(12, 12))
     w, a, y = root @ root.T + np.eye(12), rng.normal(size=(12, 2)), rng.normal(size=12)
     out, kept = np.array([1, 4, 9]), np.array([0, 2, 3, 5, 6, 7, 8, 10, 11])
-    rest = DenseSystem(w[np.ix_(kept, kept)].copy(), a[kept], y[kept])
+    rest = DenseSystem.of(w[np.ix_(kept, kept)].copy(), a[kept], y[kept])
     prediction = a[out] @ rest.coefficients + w[np.ix_(out, kept)] @ rest.weights
-    ((residual, covariance),) = DenseSystem(w.copy(), a, y).leave_rows_out([out])
+    ((residual, covariance),) = DenseSystem.of(w.copy(), a, y).leave_rows_out([out])
     np.testing.assert_allclose(residual, y[out] - prediction, rtol=1e-9)
     np.testing.assert_allclose(covariance, covariance.T, rtol=1e-9)
     assert (np.linalg.eigvalsh(covariance) > 0).all()

@@ -74,9 +74,7 @@ def _heavy_target(sample: Sample, tasks: Tasks) -> list[Finding]:
     tail = StudentTail.of(sample.points, sample.scores)
     if tail is None or tail.at_most >= LIGHT:
         return []
-    distance = np.zeros(sample.size)
-    distance[tail.outer] = 1.0
-    growing = [name for name in sample.names if grows(tasks[name].values, distance)]
+    growing = [name for name in sample.names if grows(tasks[name].values, tail.outer)]
     if not growing:
         return []
     what = f"the target has heavy tails, by its scores those of Student's t with about {tail.freedom:.1f} degrees of "

@@ -57,17 +57,20 @@ LEAST = 1.0
 GROWING, REACHING = 1.2, 1.25
 
 
-def grows(values: Float[np.ndarray, " n"], distance: Float[np.ndarray, " n"]) -> bool:
-    """Whether values grow at the outer points, a quarter of all by their distance.
+def outermost(distance: Float[np.ndarray, " n"]) -> Int[np.ndarray, " k"]:
+    """The rows of the outer points: the quarter of all that is farthest out."""
+    return np.argsort(distance, kind="stable")[-max(int(OUTER * len(distance)), 1) :]
+
+
+def grows(values: Float[np.ndarray, " n"], outer: Int[np.ndarray, " k"]) -> bool:
+    """Whether values grow at the outer points.
 
     >>> x = np.random.default_rng(0).normal(size=100)
-    >>> grows(x**2, np.abs(x)), grows(np.tanh(x), np.abs(x))
+    >>> grows(x**2, outermost(np.abs(x))), grows(np.tanh(x), outermost(np.abs(x)))
     (True, False)
     """
-    outer = np.zeros(values.size, dtype=bool)
-    outer[np.argsort(distance, kind="stable")[-max(int(OUTER * values.size), 1) :]] = True
     off = np.abs(values - np.median(values))
-    wider = values[outer].std() > GROWING * values[~outer].std()
+    wider = values[outer].std() > GROWING * np.delete(values, outer).std()
     return bool(wider and off.max() > REACHING * np.quantile(off, 0.9))
 
 
@@ -110,7 +113,7 @@ class StudentTail:
             squared = np.sum(((points - centre) @ factor) ** 2, axis=1)
         if not np.isfinite(squared).all():
             return None
-        outer = np.argsort(squared, kind="stable")[-int(OUTER * n) :]
+        outer = outermost(squared)
         a, squared = -np.sum((points[outer] - centre) * scores[outer], axis=1), squared[outer]
         if not (a.mean() > 0 and squared.min() > 0 and np.ptp(squared) > 1e-9 * squared.max()):
             return None

@@ -10,10 +10,9 @@ from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float
 
 from ..data import Prepared, Tasks, as_tasks, require
-from ..data.growth import STRONG
+from ..data.growth import STRONG, Growth
 from ..data.seen import growing
 
 
@@ -59,17 +58,17 @@ def centred(tasks: Tasks, names: Sequence[str]) -> tuple[Tasks, dict[str, float]
 def _centre(prepared: Prepared, task: int) -> float:
     """The plain average; of a + b exp(r . x) it is a, so that squares are exponentials, too, and are fitted as such."""
     points, values = prepared.tasks[task].points, prepared.tasks[task].values
-    grown = growing(prepared, task, strong=STRONG / 2)  # squares grow twice as strongly
-    if grown is None or grown.growth is None:
+    growth = growth_of(prepared, task, strong=STRONG / 2)  # squares grow twice as strongly
+    if growth is None:
         return float(np.mean(values))
-    both = np.column_stack([np.ones(len(values)), grown.growth.weight(points) ** 2])
+    both = np.column_stack([np.ones(len(values)), growth.weight(points) ** 2])
     return float(np.linalg.lstsq(both, values)[0][0])
 
 
-def growth_of(prepared: Prepared, task: int, strong: float = STRONG) -> Float[np.ndarray, " d"] | None:
-    """The rate of the exponential that a task's values are, if they are one."""
+def growth_of(prepared: Prepared, task: int, strong: float = STRONG) -> Growth | None:
+    """The growth of the exponential that a task's values are, if they are one."""
     grown = growing(prepared, task, strong)
-    return None if grown is None or grown.growth is None else grown.growth.rate
+    return None if grown is None else grown.growth
 
 
 def common(

@@ -27,7 +27,7 @@ from ..data import Prepared, Task, Tasks, as_tasks, probability_between, require
 from ..report import printable, with_error
 from ..report.table import gain as gain_words
 from ..runtime.precision import float64
-from ..runtime.tracing import differentiable
+from ..runtime.tracing import as_array, differentiable
 from .common import COMMON, centred, common, growth_of, refuse_whole_variables, with_products
 from .diagnosis import made_of
 from .joint import of_functions, value_correlation
@@ -110,12 +110,12 @@ def functional(source: Estimate | Tasks, g: Callable[[Any], Any] | str, *names: 
     `g` is a JAX function of the means, by name (`m["x"]`) or as an array (`m[:]`), that gives a number or an array; or
     the name of a common one, followed by the `names` of its tasks: "variance", "sd" and "cv" (coefficient of variation)
     of one, "covariance", "correlation", "ratio" and "difference" of two. Given tasks instead of an estimate, the
-    squares and products that these need are added, of values less their plain average so that no digits are lost, and
-    all is estimated in one call, with `options` of `estimate`. Where tasks share their points the function's linear
-    part is then an integrand of its own, fitted by the same method with these options, and the surer of the two answers
-    is given, its error bar wider where they disagree: this takes as long as an estimate. Of an estimate that was loaded
-    from a file, or whose rows were read block by block, the covariance alone is known: the error bar of a difference of
-    nearly equal integrands is then wider.
+    squares and products that these need are added, of values less their plain average (or less what an exponential
+    grows from) so that no digits are lost, and all is estimated in one call, with `options` of `estimate`. Where tasks
+    share their points the function's linear part is then an integrand of its own, fitted by the same method with these
+    options, and the surer of the two answers is given, its error bar wider where they disagree: this takes as long as
+    an estimate. Of an estimate that was loaded from a file, or whose rows were read block by block, the covariance
+    alone is known: the error bar of a difference of nearly equal integrands is then wider.
     """
     made: AbstractContextManager = nullcontext()
     if not isinstance(source, Estimate):
@@ -197,7 +197,9 @@ def _as_well_followed(tasks: Tasks, parts: list[Task], used: Bool[np.ndarray, "k
     of_terms, of_parts = Prepared.of(tasks), Prepared.of(Tasks(parts))
     terms = [growth_of(of_terms, t) if used[:, t].any() else None for t in range(len(tasks))]
     sums = [growth_of(of_parts, k) for k in range(len(parts))]
-    alike = [[term is None or (own is not None and np.array_equal(term, own)) for term in terms] for own in sums]
+    alike = [
+        [term is None or (own is not None and np.array_equal(term.rate, own.rate)) for term in terms] for own in sums
+    ]
     return (np.array(alike) | ~used).all(axis=1)
 
 
@@ -232,10 +234,7 @@ def _with_entries(found: Functional, which: Int[np.ndarray, " k"], *entries: Flo
 
 def _as_numbers(value: Any, label: str) -> Float[Array, "..."]:
     """What a function gave, as numbers that have slopes: a comparison has none, and says nothing of its own error."""
-    try:
-        numbers = jnp.asarray(value)
-    except (TypeError, ValueError):
-        numbers = jnp.asarray(False)
+    numbers = as_array(value)
     require(
         jnp.issubdtype(numbers.dtype, jnp.floating) or jnp.issubdtype(numbers.dtype, jnp.integer),
         f"{label} must give a number, or an array of numbers, that changes with the means, but gives "

@@ -20,7 +20,7 @@ import numpy as np
 from jaxtyping import Float
 
 from ..data import Task, Tasks, finite_array, require
-from ..data.tails import LIGHT, grows
+from ..data.tails import LIGHT, grows, outermost
 from ..data.task import HeavyInput
 from .designs import standard_normal
 from .distribution import Distribution
@@ -129,7 +129,7 @@ class GaussianInputs(Inputs):
         """
         task, z = super().task(x, values, name), self._normal(x)
         each = ((HeavyInput(name, law.power), np.abs(z[:, j])) for j, (name, law) in enumerate(self.marginals.items()))
-        tails = [heavy for heavy, distance in each if heavy.power < LIGHT and grows(task.values, distance)]
+        tails = [heavy for heavy, distance in each if heavy.power < LIGHT and grows(task.values, outermost(distance))]
         return replace(task, tails=tuple(tails))
 
     def __repr__(self) -> str:

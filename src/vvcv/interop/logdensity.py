@@ -16,7 +16,7 @@ from jaxtyping import Array, Float
 
 from ..data import require
 from ..runtime.progress import tracked
-from ..runtime.tracing import differentiable
+from ..runtime.tracing import as_array, differentiable
 from .double import in_double
 from .integrands import Functions
 from .posterior import Posterior
@@ -108,10 +108,7 @@ def scores_at(
 
 def _one_number(value: Any) -> Float[Array, ""]:
     """What a log density gave for one draw, if it is a number that has a gradient."""
-    try:
-        number = jnp.asarray(value)
-    except (TypeError, ValueError):
-        number = jnp.asarray(False)
+    number = as_array(value)
     require(
         jnp.issubdtype(number.dtype, jnp.floating),
         "logdensity must give one real number for one draw, but gave "

@@ -16,44 +16,39 @@ from .system import System, cholesky, log_determinant
 
 
 class DenseSystem(System):
-    """Solution of the joint linear system for one covariance matrix W, whose memory it takes over.
+    """Solution of the joint linear system, of W's lower Cholesky factor, whose memory it takes over, and W^-1 [A y].
 
-    >>> system = DenseSystem(np.diag([1.0, 1.0, 2.0]), np.ones((3, 1)), np.array([1.0, 3.0, 2.0]))
+    >>> system = DenseSystem.of(np.diag([1.0, 1.0, 2.0]), np.ones((3, 1)), np.array([1.0, 3.0, 2.0]))
     >>> system.coefficients
     array([2.])
-    >>> system = DenseSystem(np.eye(4), np.ones((4, 1)), np.array([1.0, 3.0, 2.0, 2.0]))
+    >>> system = DenseSystem.of(np.eye(4), np.ones((4, 1)), np.array([1.0, 3.0, 2.0, 2.0]))
     >>> [residual.round(6).tolist() for residual, _ in system.leave_rows_out([np.array([0, 1])])]
     [[-1.0, 1.0]]
     """
 
     def __init__(
         self,
-        covariance: Float[np.ndarray, "N N"],
-        columns: Float[np.ndarray, "N q"],
-        values: Float[np.ndarray, " N *m"],
-    ) -> None:
-        # The transpose of a row-major array is column-major, as LAPACK wants it: no copy.
-        factor = cholesky(np.asarray(covariance.T, dtype=float, order="F"), "covariance matrix")
-        solved = np.array(np.concatenate([columns, values.reshape(len(values), -1)], axis=1), order="F")
-        potrs(factor, solved)
-        self._begin(factor, solved, columns, values)
-
-    @classmethod
-    def of_factor(
-        cls,
         factor: Float[np.ndarray, "N N"],
         solved: Float[np.ndarray, "N q+m"],
         columns: Float[np.ndarray, "N q"],
         values: Float[np.ndarray, " N *m"],
-    ) -> DenseSystem:
-        """The same where the lower Cholesky factor of W, whose memory it takes over, and W^-1 [A y] are known."""
-        system = object.__new__(cls)
-        system._begin(factor, solved, columns, values)
-        return system
-
-    def _begin(self, factor: np.ndarray, solved: np.ndarray, columns: np.ndarray, values: np.ndarray) -> None:
+    ) -> None:
         self._factor = factor
         super().__init__(solved, columns, values, log_determinant(factor))
+
+    @classmethod
+    def of(
+        cls,
+        covariance: Float[np.ndarray, "N N"],
+        columns: Float[np.ndarray, "N q"],
+        values: Float[np.ndarray, " N *m"],
+    ) -> DenseSystem:
+        """That of a covariance matrix W, whose memory it takes over."""
+        # The transpose of a row-major array is column-major, as LAPACK wants it: no copy.
+        factor = cholesky(np.asarray(covariance.T, dtype=float, order="F"), "covariance matrix")
+        solved = np.array(np.concatenate([columns, values.reshape(len(values), -1)], axis=1), order="F")
+        potrs(factor, solved)
+        return cls(factor, solved, columns, values)
 
     def restricted_likelihood_cotangent(self, scale: float = 1.0) -> Float[np.ndarray, "N N"]:
         """d(restricted likelihood)/dW = (P - P y (P y)' / scale) / 2, its upper triangle (row-major) alone."""

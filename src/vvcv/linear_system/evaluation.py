@@ -118,7 +118,7 @@ class _OnHost:
         self._totals = np.bincount(task, weights=covariance.diagonal(), minlength=design.tasks)
         self._noise = (np.exp(log_noise) * self._totals / design.counts)[task] * design.noise_weight
         on_diagonal(covariance)[:] += self._noise
-        self._system = DenseSystem(covariance, design.columns, design.values)
+        self._system = DenseSystem.of(covariance, design.columns, design.values)
         if self._criterion == "loo":
             return self._system.leave_one_out_likelihood(), 1.0
         self._scale = self._system.best_scale if self._scaled else 1.0

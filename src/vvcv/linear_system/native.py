@@ -116,7 +116,7 @@ class NativeLikelihood:
         """A model's solution, which takes over the memory: nothing else is evaluated here afterwards."""
         self.at(leaves)
         factor, solved = self._room["matrix"].T, self._room["solved"].T  # row-major there, column-major here
-        return DenseSystem.of_factor(factor, solved, self._design.columns, self._design.values)
+        return DenseSystem(factor, solved, self._design.columns, self._design.values)
 
     @property
     def compiled(self) -> Compiled:

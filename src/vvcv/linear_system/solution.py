@@ -29,7 +29,7 @@ def solve(model: Model, design: Design) -> System:
         design.rows_of_ridge.add_to(covariance, np.exp(model.log_parts))
     noise = _noise(model, design, np.diagonal(covariance))
     on_diagonal(covariance)[:] += noise
-    return DenseSystem(covariance, design.columns, design.values)
+    return DenseSystem.of(covariance, design.columns, design.values)
 
 
 def solve_matrix(
@@ -39,7 +39,7 @@ def solve_matrix(
     device = device_for(len(values))
     if device is not None:
         return on_device.DeviceSystem.of(covariance, columns, values, device)
-    return DenseSystem(covariance, columns, values)
+    return DenseSystem.of(covariance, columns, values)
 
 
 def _noise(model: Model, design: Design, diagonal: Float[np.ndarray, " N"]) -> Float[np.ndarray, " N"]:

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any, Literal
 
 import jax
+import jax.numpy as jnp
 
 
 def takes(function: Callable[..., Any], arguments: Literal[1, 2], what: str) -> None:
@@ -30,6 +31,18 @@ def takes(function: Callable[..., Any], arguments: Literal[1, 2], what: str) -> 
         signature.bind(*range(arguments))
     except TypeError:
         raise ValueError(f"{rule} {given}{signature} is not.") from None
+
+
+def as_array(value: Any) -> jax.Array:
+    """What a user's function gave, as an array; of what is none, such as text or nothing, an array of False.
+
+    >>> as_array(2.0).dtype.kind, as_array("2").dtype.kind
+    ('f', 'b')
+    """
+    try:
+        return jnp.asarray(value)
+    except (TypeError, ValueError):
+        return jnp.asarray(False)
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Warnings that say what to do: priors that are not proper, temperatures too far apart."""
+"""Warnings that say what to do: improper priors, coarse paths, few draws, answers that MBAR contradicts."""
 
 from __future__ import annotations
 

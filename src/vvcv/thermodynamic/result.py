@@ -33,7 +33,8 @@ class Evidence:
 
     `std_error` joins `sampling_error` (finitely many draws) and `quadrature_error` (finitely many temperatures);
     `comparison` holds other methods' answers from the same draws. Errors at single temperatures are the model's, raised
-    where draws left out contradict it; at the lowest, whose far tails no draw may have reached, they can be too small.
+    where draws left out contradict it and lowered where they do by far; at the lowest, whose far tails no draw may have
+    reached, they can be too small.
     """
 
     log_evidence: float
