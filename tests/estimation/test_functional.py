@@ -9,6 +9,7 @@ from pathlib import Path
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from scipy import stats
 
 import vvcv
 
@@ -156,10 +157,30 @@ def test_means_can_be_gone_through_and_end_where_they_end():
     assert vvcv.functional(estimate, sum).value == pytest.approx(estimate.mean.sum(), rel=1e-14)
 
 
+@pytest.mark.parametrize("method", ["mc", "zv", "cf"])
+def test_what_is_known_of_one_mean_is_known_as_surely_of_its_multiples(method):
+    x = np.random.default_rng(8).normal(size=(60, 1))
+    estimate = vvcv.estimate(vvcv.Tasks.shared(x, -x, np.exp(x), names=["a"]), method, check=False)
+    whole, half = (vvcv.functional(estimate, lambda m, c=c: c * m["a"]) for c in (1.0, 0.5))
+    assert whole.freedom == pytest.approx(estimate.freedom[0], rel=1e-9)
+    assert half.freedom == pytest.approx(whole.freedom, rel=1e-12)
+
+
+def test_few_rows_that_tell_how_much_cancels_leave_few_degrees_of_freedom():
+    x = np.random.default_rng(9).normal(size=(60, 1))
+    apart = np.zeros(60)
+    apart[:3] = 1.0  # where alone two integrands differ
+    both = np.column_stack([x[:, 0], x[:, 0] + apart])
+    estimate = vvcv.estimate(vvcv.Tasks.shared(x, -x, both, names=["a", "b"]), "mc", check=False)
+    assert vvcv.functional(estimate, "difference", "a", "b").freedom < 10
+    assert vvcv.functional(estimate, lambda m: m["a"] + m["b"]).freedom > 30
+
+
 def test_intervals_are_those_of_student_and_refuse_nonsense():
     found = vvcv.functional(vvcv.estimate(TASKS, "mc"), "ratio", "a", "b")
     low, high = found.interval()
-    assert (high - low) / found.std_error == pytest.approx(2 * 1.9659, abs=0.01)
+    assert (high - low) / found.std_error == pytest.approx(2 * stats.t.ppf(0.975, found.freedom), rel=1e-12)
+    assert 100 < found.freedom < 400
     with pytest.raises(ValueError, match="probability"):
         found.interval(95)
 

@@ -250,13 +250,15 @@ def _with_slopes(function: Callable[[Any], Any], means: np.ndarray, label: str) 
 
 
 def _error_and_freedom(result: Estimate, slopes: Float[np.ndarray, "... T"]) -> tuple[np.ndarray, np.ndarray]:
-    """From the function's own moves, no more degrees of freedom than the largest sample has; or from the covariance."""
+    """From the function's own moves, as sure as tasks are of their errors and moves of what cancels; or from the
+    covariance."""
     shares = slopes * result.std_error
+    known = _harmonic(shares, result.freedom)
     if result.tasks is None or result.moves is None:
-        return _by_covariance(slopes, result.covariance), _harmonic(shares, result.freedom)
+        return _by_covariance(slopes, result.covariance), known
     left, freedom = of_functions(result.tasks, result.moves, slopes.reshape(-1, len(result.names)))
     error = np.sqrt(left.reshape(slopes.shape[:-1])) * np.linalg.norm(shares, axis=-1)
-    return error, np.clip(freedom.reshape(slopes.shape[:-1]), 1.0, max(result.sizes) - 1)
+    return error, np.maximum(1 / (1 / known + 1 / freedom.reshape(slopes.shape[:-1])), 1.0)
 
 
 def _by_covariance(slopes: Float[np.ndarray, "... T"], covariance: Float[np.ndarray, "T T"]) -> np.ndarray:

@@ -57,30 +57,38 @@ def of_functions(
 ) -> tuple[Float[np.ndarray, " k"], Float[np.ndarray, " k"]]:
     """What is left of the squared errors of k functions where those of tasks cancel (k above), and how surely.
 
-        nu = 2 S^2 / sum_g tau_g (sum_i v_i^4 - S_g^2 / n_g),   S_g = sum_i v_i^2,   S = sum_g S_g
+        nu = 2 / sum_g tau_g (sum_i d_i^2 - (sum_i d_i)^2 / n_g),   d_i = v_i^2 / |v|^2 - q_i / sum_i q_i,
+        q_i = sum_t (J_t u_ti)^2
 
-    degrees of freedom (Satterthwaite), over groups g of tasks on the same n_g points, tau_g the correlation time of v
-    along chains: few rows that carry an error leave it few. Infinite where nothing is in doubt.
+    degrees of freedom (Satterthwaite), over groups g of tasks on the same n_g points, tau_g the correlation time of d
+    along chains. k is a ratio of sums over rows: few rows that tell it leave it few, but where errors are those of one
+    task, or go together in every row alike, nothing is in doubt. How sure each error is the tasks' own freedom says.
 
-    >>> x = np.array([-1.0, 0.0, 1.0, 0.0])
-    >>> of_functions(Tasks.shared(x, -x, np.column_stack([x, x])), [x, 3 * x], np.array([[1.0, 0.0], [1.0, -1.0]]))
-    (array([1. , 0.4]), array([8., 8.]))
+    >>> x, y = np.array([-1.0, 0.0, 1.0, 0.0]), np.array([1.0, 0.0, 1.0, 0.0])
+    >>> of_functions(Tasks.shared(x, -x, np.column_stack([x, y])), [x, y], np.array([[1.0, 0.0], [1.0, -1.0]]))
+    (array([1., 1.]), array([inf,  4.]))
     """
     lengths, units = zip(*(_length_and_unit(move) for move in moves), strict=True)
     shares = slopes * np.array(lengths)
     largest = np.max(np.abs(shares), axis=1, keepdims=True)  # powers of numbers in any unit
     shares = np.divide(shares, largest, out=np.zeros_like(shares), where=largest > 0)
-    total, doubt = np.zeros(len(shares)), np.zeros(len(shares))
-    for members in _groups(tasks):
-        own = shares[:, members] @ np.array([units[t] for t in members])
-        chains, count = tasks[members[0]].chains, own.shape[1]
-        time = 1.0 if chains is None else count / effective_sizes(own.T, chains)
-        squares = np.sum(own**2, axis=1)
-        total += squares
-        doubt += time * np.maximum(np.sum(own**4, axis=1) - squares**2 / count, 0.0)
-    apart = np.sum(shares**2, axis=1)
-    left = np.divide(total, apart, out=np.ones_like(total), where=apart > 0)
-    return left, np.divide(2 * total**2, doubt, out=np.full_like(total, np.inf), where=doubt > 0)
+    groups = _groups(tasks)
+    rows = [np.array([units[t] for t in members]) for members in groups]
+    together = [(shares[:, members] @ row) ** 2 for members, row in zip(groups, rows, strict=True)]
+    apart = [shares[:, members] ** 2 @ row**2 for members, row in zip(groups, rows, strict=True)]
+    numerator, denominator = (np.sum(np.hstack(sums), axis=1, keepdims=True) for sums in (together, apart))
+    left = np.divide(numerator, denominator, out=np.ones_like(numerator), where=denominator > 0)[:, 0]
+    doubt = np.zeros(len(shares))
+    for members, squares, terms in zip(groups, together, apart, strict=True):
+        told = _parts_of(squares, numerator) - _parts_of(terms, denominator)
+        chains, count = tasks[members[0]].chains, told.shape[1]
+        time = 1.0 if chains is None else count / effective_sizes(told.T, chains)
+        doubt += time * count * np.var(told, axis=1)
+    return left, np.divide(2.0, doubt, out=np.full_like(doubt, np.inf), where=doubt > 0)
+
+
+def _parts_of(rows: Float[np.ndarray, "k n"], whole: Float[np.ndarray, "k 1"]) -> Float[np.ndarray, "k n"]:
+    return np.divide(rows, whole, out=np.zeros_like(rows), where=whole > 0)
 
 
 def _groups(tasks: Tasks) -> list[list[int]]:
