@@ -1,5 +1,6 @@
 """Files are the old or the new one, whole; torn lines are cut; one process writes."""
 
+import os
 import threading
 import time
 
@@ -38,6 +39,15 @@ def test_where_nothing_can_be_written_the_error_names_the_place_and_the_remedy(t
         write_whole(tmp_path / "none" / "file", "content")
     with pytest.raises(IsADirectoryError, match="is a folder.* Choose another name"):
         write_whole(tmp_path, "content")
+
+
+def test_a_device_or_a_pipe_is_not_replaced_by_a_file(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to(tmp_path / "pipe")
+    for name in ("pipe", "link"):
+        with pytest.raises(OSError, match="is a device or a pipe, .* Choose another name"):
+            write_whole(tmp_path / name, "content")
+    assert (tmp_path / "pipe").is_fifo() and len(list(tmp_path.iterdir())) == 2
 
 
 def test_a_link_keeps_pointing_where_it_did(tmp_path):

@@ -17,6 +17,8 @@ TRIES, BETWEEN_TRIES = 40, 0.05
 
 def place_for(path: Path) -> Path:
     """Where a file or folder is going to be written, or an OSError that says why it cannot be."""
+    if path.exists() and not (path.is_file() or path.is_dir()):  # another file would take the place of a device
+        raise OSError(f"{str(path)!r} is a device or a pipe, but a file is to be written. Choose another name.")
     path = path.resolve()  # a link keeps pointing where it did
     if not path.parent.is_dir():
         raise FileNotFoundError(f"There is no folder {str(path.parent)!r} to write {path.name!r} in. Make it first.")
