@@ -30,7 +30,7 @@ def unmasked(a):
 
 def as_pandas(a):
     pandas = pytest.importorskip("pandas")
-    return pandas.DataFrame(a) if a.ndim == 2 else pandas.Series(a, index=np.arange(len(a))[::-1])
+    return pandas.DataFrame(a) if a.ndim == 2 else pandas.Series(a, index=np.arange(len(a)) + 5)
 
 
 READABLE = {
@@ -140,3 +140,35 @@ def test_zarr_points_that_were_written_in_part_are_refused_and_values_of_zero_ar
         Task(array(x, rows // 2), array(-x), array(step))
     with pytest.raises(ValueError, match="points must be written as a whole"):
         Tasks.shared(array(x, rows // 2), array(-x), array(step))
+
+
+def labelled(a, coordinates, draws):
+    xarray = pytest.importorskip("xarray")
+    return xarray.DataArray(a, dims=("draw", "parameter"), coords={"draw": draws, "parameter": coordinates})
+
+
+def test_scores_and_values_are_put_in_the_order_of_the_points_by_their_labels():
+    pandas = pytest.importorskip("pandas")
+    right, names, draws = Task(X, -X, Y), ["a", "b"], np.arange(6)
+    points, scores = (pandas.DataFrame(array, columns=names) for array in (X, -X))
+    for task in (Task(points, scores[["b", "a"]], Y), Tasks.shared(points, scores[["b", "a"]], Y)[0]):
+        np.testing.assert_array_equal(task.scores, right.scores)
+    points, scores = labelled(X, names, draws), labelled(-X, names, draws)[::-1, ::-1]
+    values = labelled(np.column_stack([Y, Y]), ["y", "z"], draws)[::-1]
+    for task in (Task(points, scores, values[:, 0]), Tasks.shared(points, scores, values)[1]):
+        np.testing.assert_array_equal(task.scores, right.scores)
+        np.testing.assert_array_equal(task.values, right.values)
+
+
+def test_other_labels_are_places():
+    pandas = pytest.importorskip("pandas")
+    scores = pandas.DataFrame(-X, columns=["grad b", "grad a"], index=np.arange(6) + 3)
+    np.testing.assert_array_equal(Task(pandas.DataFrame(X, columns=["a", "b"]), scores, Y).scores, -X)
+
+
+def test_rows_of_tables_in_two_orders_are_refused():
+    pandas = pytest.importorskip("pandas")
+    points, values = pandas.DataFrame(X), pandas.Series(Y).sort_values()
+    for make in (Task, Tasks.shared):
+        with pytest.raises(ValueError, match=r"in one order.* b.loc\[a.index\], or pass b.to_numpy"):
+            make(points, -points, values)

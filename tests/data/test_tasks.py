@@ -123,3 +123,10 @@ def test_the_long_form_is_task_after_task():
     assert tasks["b"] is tasks[1] and len(tasks) == 2
     with pytest.raises(ValueError, match="no task named"):
         tasks["c"]
+
+
+def test_independent_points_and_chains_of_the_same_rows_do_not_share_them():
+    x = np.random.default_rng(0).normal(size=(2, 5, 1))
+    chained, flat = Task(x, -x, x[..., 0], name="b"), Task(x[:, :, 0].ravel(), -x[:, :, 0].ravel(), x.ravel(), name="a")
+    assert not Tasks([flat, chained]).share_points
+    assert Tasks([chained, chained.carrying(flat.values, "c")]).share_points

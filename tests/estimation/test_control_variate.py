@@ -68,7 +68,7 @@ def test_variate_is_called_by_name_or_index_with_rows_in_any_shape(fitted):
 def test_variate_refuses_tasks_and_shapes_that_do_not_exist(fitted):
     g = fitted.control_variate
     for task in ("third", 2, -3, None, 0.5):
-        with pytest.raises(ValueError, match="task must be"):
+        with pytest.raises(ValueError, match="There is no task"):
             g(np.zeros((2, 1)), np.zeros((2, 1)), task=task)
     with pytest.raises(ValueError, match="shape"):
         g(np.zeros((2, 3)), np.zeros((2, 3)), task=0)
@@ -89,6 +89,15 @@ def test_averages_of_the_variate_over_fresh_samples_are_zero_within_error():
 def test_points_of_another_dimension_are_refused_in_one_sentence():
     x = np.random.default_rng(0).normal(size=(30, 2))
     found = vvcv.estimate(vvcv.Task(x, -x, x[:, 0] ** 2), "zv", check=False)
-    with pytest.raises(ValueError, match=r"points and scores must have shape \(k, 2\), but have \(3,\)"):
+    with pytest.raises(ValueError, match=r"points and scores must have shape \(k, 2\), as .* but have \(3,\)"):
         found.control_variate(np.zeros(3), np.zeros(3))
     assert found.control_variate(np.zeros(2), np.zeros(2)).shape == (1,)
+
+
+def test_scores_of_another_shape_are_refused(fitted):
+    variate = fitted.control_variate
+    np.testing.assert_array_equal(variate([0.3, 1.0], [-0.3, -1.0]), variate([[0.3], [1.0]], [[-0.3], [-1.0]]))
+    with pytest.raises(ValueError, match=r"must have shape \(k, 1\).*\(2, 1\) and \(1, 2\)"):
+        variate([[0.3], [1.0]], [[-0.3, -1.0]])
+    with pytest.raises(ValueError, match="scores must be finite"):
+        variate([0.3], [np.nan])

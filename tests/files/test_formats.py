@@ -249,3 +249,10 @@ def test_a_name_that_no_file_can_hold_is_refused_when_it_is_written(tmp_path, su
     with pytest.raises(ValueError, match="Rename the tasks"):
         write_tasks(tmp_path / f"t{suffix}", vvcv.Tasks.shared(X, -X, X, names=[name, "b"]))
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".nc"])
+def test_what_is_known_as_chains_and_as_independent_points_stays_so(tmp_path, suffix):
+    for tasks in ([vvcv.Task(X, -X, X[:, 0]), vvcv.Task(Z, -Z, Z[..., 1])], [vvcv.Task(Z, -Z, Z[..., 1])]):
+        write_tasks(tmp_path / f"tasks{suffix}", vvcv.Tasks(tasks))
+        assert [task.chains for task in read_tasks(tmp_path / f"tasks{suffix}")] == [task.chains for task in tasks]

@@ -71,7 +71,7 @@ def test_points_on_a_line_may_be_a_vector():
     assert found.control_variate(0.5, -0.5).shape == (1,)
     assert median_heuristic(X[:, 0]) == median_heuristic(X)
     for points, scores in ((np.ones((4, 3)), np.ones((4, 3))), (np.ones((4, 1)), np.ones((1, 1)))):
-        with pytest.raises(ValueError, match=r"shape \(n, 1\)"):
+        with pytest.raises(ValueError, match=r"shape \(k, 1\)"):
             found.control_variate(points, scores)
 
 

@@ -19,8 +19,6 @@ from .law import Law, likeliest
 from .lines import Rows
 from .terms import Numbers, Places
 
-Lattices = Float[np.ndarray, "m a"]
-
 #: Steps that are tried, in standard deviations of the draws: the second where a density is narrower far away from its
 #: mode, as that of a walk whose noise is nearly none. By how much less likely places are than the mode (in logarithms)
 #: that are left out; and how many there may be: 30,000 of 23 coordinates take .8 s to find.

@@ -15,7 +15,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from ..runtime.once import cached_property
-from .axes import chains_first
+from .axes import together
 from .lazy import LazyArray, lazy_columns, lazy_rows, shape_of, stays_lazy
 from .validation import column_names, finite_array, require, visible
 
@@ -32,7 +32,8 @@ class Task:
     """One expectation E[f(x)]: points, scores of the target at the points, and values of f there.
 
     Points and scores are `(n, d)`, or `(chain, draw, d)` for Markov chains, with values `(n,)` or `(chain, draw)`; for
-    d = 1 plain vectors `(n,)` will do. Axes of xarray's that are named chain and draw are put first, wherever they are.
+    d = 1 plain vectors `(n,)` will do. Axes of xarray's that are named chain and draw are put first, wherever they are;
+    scores and values whose draws or coordinates have the labels of the points' (xarray, pandas) are put in their order.
     Dask arrays, memory maps, zarr, and xarray over them, with more rows than an exact fit could take, stay where they
     are, and `estimate` reads them block by block.
 
@@ -51,8 +52,8 @@ class Task:
 
     def __post_init__(self) -> None:
         label = "" if self.name is None else f" of task {self.name!r}"
-        for field_name in ("points", "scores", "values"):
-            array = chains_first(getattr(self, field_name), points=field_name != "values")
+        given = together(self.points, self.scores, self.values)
+        for field_name, array in zip(("points", "scores", "values"), given, strict=True):
             object.__setattr__(self, field_name, array)
         if stays_lazy(self.points, self.scores, self.values):
             self._stay_lazy(label)
@@ -162,8 +163,7 @@ class Tasks(Sequence[Task]):
         Columns of a table (pandas, Polars) name the tasks, unless `names` does.
         """
         names = column_names(values) if names is None else names
-        points, scores = chains_first(points, points=True), chains_first(scores, points=True)
-        values = chains_first(values)
+        points, scores, values = together(points, scores, values)
         if not stays_lazy(points, scores, values):
             values, points, scores = (
                 finite_array(array, what)
@@ -210,10 +210,11 @@ class Tasks(Sequence[Task]):
 
     @cached_property
     def share_points(self) -> bool:
-        """Whether several tasks have the very same points and scores (design of one sample, many integrands)."""
+        """Whether several tasks have the very same points, scores and chains (one sample, many integrands)."""
         first = self._tasks[0]
         return len(self) > 1 and all(
-            _same(task.points, first.points) and _same(task.scores, first.scores) for task in self._tasks[1:]
+            task.chains == first.chains and _same(task.points, first.points) and _same(task.scores, first.scores)
+            for task in self._tasks[1:]
         )
 
     @cached_property

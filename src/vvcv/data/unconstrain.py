@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float
 
+from .axes import in_order_of
 from .transforms import TRANSFORMS, Transform
 from .validation import finite_array, require
 
@@ -56,7 +57,7 @@ def unconstrain(
     array([[ 0.4,  0.1],
            [-0.8,  0.1]])
     """
-    x, s = finite_array(points, "points"), finite_array(scores, "scores")
+    x, s = finite_array(points, "points"), finite_array(in_order_of(points, scores), "scores")
     require(
         x.ndim >= 2 and x.shape == s.shape,
         f"points and scores must have one shape that ends in the dimension, such as (n, d), but have {x.shape} and "

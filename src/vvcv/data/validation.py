@@ -47,7 +47,7 @@ def column_names(table: Any) -> list[str] | None:
     >>> column_names(np.zeros((3, 2))) is None
     True
     """
-    names = list(getattr(table, "columns", ()))
+    names = list(getattr(table, "column_names", getattr(table, "columns", ())))  # Arrow's columns are arrays
     return names if names and all(isinstance(name, str) for name in names) else None
 
 

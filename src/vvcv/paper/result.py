@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from ..data import Tasks, as_tasks, require
+from ..data import Tasks, as_tasks
+from ..data.rows import index_of_task, points_and_scores
 from ..runtime.precision import float64
 from .problem import Function, Problem
 
@@ -78,23 +79,10 @@ class Fit:
     @float64
     def control_variate(self, points: Any, scores: Any, task: int | str = 0) -> Float[np.ndarray, " n"]:
         """g_theta(x)_t at points with the scores of that task's target: zero mean under it (paper, eq. 5)."""
-        x, s = (np.asarray(rows, float) for rows in (points, scores))
-        d = self.problem.tasks.dimension
-        x, s = (rows.reshape(-1, 1) if d == 1 and rows.ndim < 2 else np.atleast_2d(rows) for rows in (x, s))
-        require(
-            x.shape == s.shape and x.ndim == 2 and x.shape[1] == d,
-            f"Points and scores must both have shape (n, {d}), as those of the fit, but have {np.shape(points)} and "
-            f"{np.shape(scores)}.",
-        )
-        return self.function(x, s, self._index(task))
+        x, s = points_and_scores(points, scores, self.problem.tasks.dimension)
+        return self.function(x, s, index_of_task(task, self.names))
 
     def remainder(self, tasks: Tasks | Sequence[Any]) -> Float[np.ndarray, " n"]:
         """f - g at the rows of any data with these tasks, which are known by their names, or else by their order."""
         parts = [(index if task.name is None else str(task.name), task) for index, task in enumerate(as_tasks(tasks))]
         return np.concatenate([t.values - self.control_variate(t.points, t.scores, which) for which, t in parts])
-
-    def _index(self, task: int | str) -> int:
-        known = dict(zip(self.names, range(len(self.names)), strict=True)) | {t: t for t in range(len(self.names))}
-        if task not in known:
-            raise ValueError(f"There is no task {task!r}; the names are {list(self.names)}, in this order from 0.")
-        return known[task]
