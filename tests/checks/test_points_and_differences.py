@@ -105,3 +105,9 @@ def test_tasks_with_common_random_numbers_are_not_two_witnesses():
 def test_a_log_density_of_many_numbers_is_refused(x):
     with pytest.raises(ValueError, match="one number"):
         check(Task(x, -x, x[:, 0]), lambda x: -0.5 * x**2)
+
+
+def test_every_log_density_of_tasks_on_one_sample_is_compared(x):
+    tasks = Tasks.shared(x, -x, x[:, :2], names=["a", "b"])
+    for given in ({"b": lambda z: -(z @ z)}, [lambda z: -z @ z / 2, lambda z: -(z @ z)]):
+        assert "units" in codes(tasks, given)

@@ -38,7 +38,8 @@ def check(
     tasks = as_tasks(tasks)
     samples = samples_of(tasks)
     differences = _compare(tasks, samples, log_density)
-    confirmed = {id(sample) for sample, finding in differences if finding.severity == "ok"}
+    wrong = {id(sample) for sample, finding in differences if finding.severity != "ok"}
+    confirmed = {id(sample) for sample, _ in differences} - wrong
     findings = [finding for _, finding in differences]
     for sample in samples:
         findings += describe_points(sample)
@@ -50,8 +51,9 @@ def check(
 def _compare(tasks: Tasks, samples: list[Sample], log_density) -> list[tuple[Sample, Finding]]:
     if log_density is None:
         return []
-    densities = densities_of(tasks, log_density)
-    return [(sample, compare(sample, densities[sample.names[0]])) for sample in samples if sample.names[0] in densities]
+    given = densities_of(tasks, log_density)
+    of_each = [(sample, {id(given[name]): given[name] for name in sample.names if name in given}) for sample in samples]
+    return [(sample, compare(sample, density)) for sample, densities in of_each for density in densities.values()]
 
 
 def _describe_scores(samples: list[Sample], confirmed: set[int]) -> list[Finding]:
