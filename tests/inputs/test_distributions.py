@@ -264,3 +264,9 @@ def test_an_input_at_the_edge_of_floats_is_standard_normal_all_the_same(kind):
     given = inputs.independent(a=AT_THE_EDGE[kind])
     z, _ = given.coordinates(given.sample(4001, seed=0, design="latin-hypercube"))
     assert abs(z.mean()) < 1e-3 and abs(z.std() - 1) < 1e-3
+
+
+@pytest.mark.parametrize("shape", [0.5, 0.1, 0.02, 0.01])
+def test_scores_near_a_bound_where_the_law_is_steep(shape):
+    x = inputs.gamma(shape).from_normal(Z)
+    np.testing.assert_allclose(inputs.from_scipy(stats.gamma(shape)).score(x), (shape - 1) / x - 1, rtol=1e-9)

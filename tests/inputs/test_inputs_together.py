@@ -226,3 +226,10 @@ def test_inputs_go_to_other_processes():
     arrived, x = ForkingPickler.loads(ForkingPickler.dumps(given)), given.sample(5, seed=1)
     assert repr(arrived) == repr(given)
     np.testing.assert_array_equal(arrived.score(x), given.score(x))
+
+
+def test_a_table_of_arrow_is_taken_by_its_names():
+    pyarrow = pytest.importorskip("pyarrow")
+    given = inputs.independent(a=inputs.uniform(0, 1), b=inputs.uniform(4, 5))
+    table = pyarrow.table({"b": [4.2, 4.7], "a": [0.1, 0.9]})
+    np.testing.assert_array_equal(given.rows(table), [[0.1, 4.2], [0.9, 4.7]])

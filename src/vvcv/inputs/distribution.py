@@ -62,7 +62,7 @@ class Distribution:
         return np.asarray(self.law.logpdf(self._inside(x, "x")))
 
     def score(self, x: Any) -> Array:
-        """Derivative of the log density at x: in closed form, or by differences (to about 1e-9) for a SciPy law."""
+        """Derivative of the log density at x: in closed form, or by differences for a SciPy law."""
         x = self._inside(x, "x")
         return self._differences(x) if self.formula is None else np.broadcast_to(self.formula(x), x.shape).copy()
 
@@ -132,6 +132,7 @@ class Distribution:
         return x
 
     def _differences(self, x: Array) -> Array:
-        h = STEP / self.slope(x)
+        low, high = self.law.support()
+        h = np.minimum(STEP / self.slope(x), STEP * np.minimum(x - low, high - x))  # a law bends where it ends
         ahead, behind = self.law.logpdf(x + h) - self.law.logpdf(x - h), self.law.logpdf(x + 2 * h)
         return (8 * ahead - (behind - self.law.logpdf(x - 2 * h))) / (12 * h)

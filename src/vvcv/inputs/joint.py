@@ -22,6 +22,7 @@ from jaxtyping import Float
 from ..data import Task, Tasks, finite_array, require
 from ..data.tails import LIGHT, grows, outermost
 from ..data.task import HeavyInput
+from ..data.validation import column_names
 from .designs import standard_normal
 from .distribution import Distribution
 from .families import as_distribution, number
@@ -66,9 +67,10 @@ class Inputs(ABC):
         return Tasks([self.task(*runs) for runs in read_runs(table, self.names, value, fidelity)])
 
     def rows(self, x: Any) -> Rows:
-        """Points as an (n, d) array, from columns by name, a pandas table, or such an array."""
-        if hasattr(x, "keys"):
-            missing = [name for name in self.names if name not in x.keys()]  # noqa: SIM118 (also a pandas table)
+        """Points as an (n, d) array, from columns by name, a table (pandas, Polars, Arrow), or such an array."""
+        known = x.keys() if hasattr(x, "keys") else column_names(x)
+        if known is not None:
+            missing = [name for name in self.names if name not in known]
             require(not missing, f"x must have a column for every input, but {missing} are missing. Add them.")
             columns = {name: np.ravel(finite_array(x[name], name)) for name in self.names}
             sizes = {name: column.size for name, column in columns.items()}
