@@ -163,3 +163,10 @@ def test_what_is_not_asked_for_is_not_touched():
     assert np.isfinite(vvcv.functional(tree, "sd", "mu", method="mc", on_alarm="ignore").value)
     with pytest.raises(ValueError, match=r"'broken' must be finite.*var_names="):
         vvcv.summary(tree)
+
+
+def test_one_coordinate_may_come_without_an_axis():
+    dims = ("chain", "draw")
+    found = groups(sample_stats={"unconstrained_draw": (dims, Z[..., 0]), "gradient": (dims, -3 * Z[..., 0])})
+    posterior = vvcv.from_arviz(xr.DataTree.from_dict(found))
+    np.testing.assert_array_equal(posterior.unconstrained_scores, -3 * Z[..., :1])

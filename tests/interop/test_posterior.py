@@ -184,3 +184,12 @@ def test_complex_variables_are_refused_where_they_are_asked_for():
     posterior = vvcv.Posterior(z, -z, {"mu": z[..., 0], "root": 1j * z[..., 0]}, var_names="mu")
     with pytest.raises(ValueError, match=r"'root' must be real numbers.*var_names="):
         posterior.expect()
+
+
+def test_draws_that_the_user_changes_later_stay_as_they_were():
+    z = np.random.default_rng(0).normal(size=(2, 60, 1))
+    tau = np.exp(z[..., 0])
+    posterior = vvcv.Posterior(z, -z, {"tau": tau})
+    before = posterior.expect("tau")["tau"].values
+    tau[:] = 7.0
+    np.testing.assert_array_equal(posterior.expect("tau")["tau"].values, before)

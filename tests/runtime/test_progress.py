@@ -5,8 +5,10 @@ import sys
 import time
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
+from vvcv.interop.pymc import _at_every_draw
 from vvcv.runtime import progress as module
 
 
@@ -51,15 +53,14 @@ def test_no_bar_without_a_terminal(monkeypatch, capsys):
     assert capsys.readouterr().err == ""
 
 
-def test_items_pass_one_by_one_and_are_counted_by_their_size(monkeypatch):
-    terminal = a_terminal(monkeypatch)
-    monkeypatch.setattr(module, "PATIENCE", 0.0)
-    seen = []
-    for item in module.tracked(["a", "bcd"], 4, "gradients", size=len):
-        seen.append(item)
-        time.sleep(0.3)
-    assert seen == ["a", "bcd"]
-    assert "1/4" in terminal.getvalue() and "4/4" in terminal.getvalue()
+def test_work_that_is_interrupted_leaves_no_bar_behind_while_its_error_is_kept(monkeypatch):
+    def interrupted(_):
+        raise KeyboardInterrupt
+
+    a_terminal(monkeypatch)
+    with module.wished(True), pytest.raises(KeyboardInterrupt) as kept:
+        _at_every_draw(interrupted, {"x": np.zeros((2, 3))}, "gradients")
+    assert kept.value.__traceback__ is not None and module._SHOWN.get() is None
 
 
 def test_without_a_terminal_who_asks_has_a_line_now_and_then(monkeypatch, capsys):

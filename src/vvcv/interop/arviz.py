@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..data import require
+from ..data.axes import chains_first, in_order_of
 from ..estimation.summary import names_of
 from .angles import circular, cut_open
 from .integrands import Functions, Labels
@@ -119,10 +120,14 @@ def _kept(posterior: xr.Dataset, stats: Any, logdensity: Callable[[Any], Any] | 
     require(SCORES in stats or logdensity is not None, f"sample_stats holds no {SCORES!r}. {REMEDY}")
     posterior, stats = xr.align(posterior, stats, join="inner", exclude=set(stats.dims) - set(LEADING))
     draws, labels = variables(posterior)
-    points = _stacked(stats[POINTS])
-    scores = _stacked(stats[SCORES]) if logdensity is None else scores_at(logdensity, points)
-    (axis,) = set(stats[POINTS].dims) - set(LEADING)
-    names = [str(name) for name in stats[axis].values]
+    kept = chains_first(stats[POINTS], points=True)
+    points = np.asarray(kept, np.float64)
+    scores = (
+        np.asarray(in_order_of(kept, chains_first(stats[SCORES], points=True)), np.float64)
+        if logdensity is None
+        else scores_at(logdensity, points)
+    )
+    names = [str(name) for name in kept[kept.dims[-1]].values]
     points, scores = cut_open(points, scores, circular(names))
     return {"points": points, "scores": scores, "draws": reported(draws), "labels": labels, "parameters": names}
 
@@ -141,7 +146,3 @@ def _computed(
     scores = scores_at(logdensity, flat.points, flat.unravel)
     names = flat.parameters
     return {"points": flat.points, "scores": scores, "draws": reported(draws), "labels": labels, "parameters": names}
-
-
-def _stacked(variable: xr.DataArray) -> np.ndarray:
-    return np.asarray(variable.transpose(*LEADING, ...).values, dtype=np.float64)

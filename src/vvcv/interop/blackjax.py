@@ -5,7 +5,6 @@ score = state.logdensity_grad at state.position, or the gradient there of a log 
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -13,6 +12,7 @@ import jax
 import numpy as np
 
 from ..data import require
+from ..runtime.caller import warn_caller
 from .integrands import Functions
 from .logdensity import constrained, scores_at
 from .posterior import Posterior
@@ -98,8 +98,8 @@ def _chains_first(tree: Any, chain_axis: int, many: bool | None) -> Any:
 
 def _warn_of_axes(shape: tuple[int, ...]) -> None:
     if shape[0] > shape[1]:
-        warnings.warn(
+        warn_caller(
             f"These states are read as {shape[0]} chains of {shape[1]} draws. If they are stacked as (draw, chain, ...)"
             ", pass chain_axis=1 to vvcv.from_blackjax.",
-            stacklevel=3,
+            UserWarning,
         )

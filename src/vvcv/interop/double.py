@@ -7,13 +7,13 @@ What is compiled is therefore forgotten when the precision changes and compiled 
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from functools import wraps
 from typing import ParamSpec, TypeVar
 
 import jax
 
+from ..runtime.caller import warn_caller
 from ..runtime.precision import float64
 
 P = ParamSpec("P")
@@ -48,7 +48,7 @@ def in_double(function: Callable[P, R]) -> Callable[P, R]:
             return float64(function)(*args, **kwargs)
         except (TypeError, ValueError, jax.errors.JaxRuntimeError):
             found = function(*args, **kwargs)  # an error of the function's own is raised again
-            warnings.warn(SINGLE, stacklevel=3)
+            warn_caller(SINGLE, UserWarning)
             return found
         finally:
             jax.clear_caches()

@@ -5,7 +5,6 @@ s(z) = d/dz log p(z),   automatic differentiation in float64, over batches of dr
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -15,7 +14,8 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from ..data import require
-from ..runtime.progress import tracked
+from ..runtime.caller import warn_caller
+from ..runtime.progress import progress_bar
 from ..runtime.tracing import as_array, differentiable
 from .double import in_double
 from .integrands import Functions
@@ -77,10 +77,10 @@ def _warn_of_guess(flat: Flat) -> None:
     chain, draw = flat.points.shape[:2]
     scalars = all(leaf.ndim == 2 for leaf in flat.draws.values())
     if draw < FEW_DRAWS or (scalars and chain > MANY_CHAINS):
-        warnings.warn(
+        warn_caller(
             f"The draws are read as {chain} chain(s) of {draw} draws of {flat.points.shape[-1]} parameter(s). Pass "
             "chains=False if their first axis is that of the draws, or chains=True to be sure that it is the chains'.",
-            stacklevel=3,
+            UserWarning,
         )
 
 
@@ -100,7 +100,13 @@ def scores_at(
     with differentiable("logdensity"):
         jax.eval_shape(of_point, rows[0])
     both = jax.jit(jax.vmap(jax.value_and_grad(of_point)))
-    found = [[np.asarray(part)[:size] for part in both(batch)] for batch, size in _batches(rows)]
+    found = []
+    with progress_bar("gradients at the draws", len(rows)) as step:
+        for start in range(0, len(rows), BATCH):
+            batch = rows[start : start + BATCH]
+            filled = np.resize(batch, (min(BATCH, len(rows)), rows.shape[1]))  # of one size: nothing is compiled twice
+            found.append([np.asarray(part)[: len(batch)] for part in both(filled)])
+            step(len(batch))
     values, gradients = (np.concatenate(parts) for parts in zip(*found, strict=True))
     _check_support(values.reshape(points.shape[:-1]))
     return gradients.reshape(points.shape)
@@ -144,12 +150,3 @@ def constrained(constrain: Callable[[Any], Any], flat: Flat) -> dict[str, Float[
         tree = jax.jit(jax.vmap(lambda z: constrain(flat.unravel(z))))(rows)
     leading = flat.points.shape[:2]
     return flatten(jax.tree.map(lambda leaf: np.asarray(leaf).reshape(*leading, *leaf.shape[1:]), tree), True).draws
-
-
-def _batches(rows: Float[np.ndarray, "n d"]):
-    """Batches of one size, the last filled up with repeated rows so that nothing is compiled twice; and true sizes."""
-    starts = range(0, len(rows), BATCH)
-    batches = ((rows[start : start + BATCH], min(BATCH, len(rows) - start)) for start in starts)
-    for batch, size in tracked(batches, len(rows), "gradients at the draws", size=lambda item: item[1]):
-        full = min(BATCH, len(rows))
-        yield np.concatenate([batch, np.repeat(batch[-1:], full - size, axis=0)]), size

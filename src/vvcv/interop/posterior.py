@@ -90,10 +90,11 @@ class Posterior(Tasks):
 def _leading(values: Any, name: str, leading: tuple[int, ...]) -> Float[np.ndarray, "chain draw *shape"]:
     """Draws as a wide array; whether its numbers are finite matters only once they are asked for.
 
-    A view that cannot be written through: a function of the draws must not change what other answers are made of.
+    They cannot be written to, by the user (what may change is copied) or by a function of the draws: other answers are
+    made of them as well.
     """
     array = np.asarray(values)
-    array = array.astype(WIDE.get(array.dtype.kind, array.dtype), copy=False).view()
+    array = array.astype(WIDE.get(array.dtype.kind, array.dtype), copy=array.flags.writeable).view()
     array.flags.writeable = False
     require(
         array.shape[:2] == leading,

@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Float
 
 from ..data import require
-from ..runtime.progress import tracked
+from ..runtime.progress import progress_bar
 from .angles import circular, cut_open
 from .arviz import LEADING, POINTS, SCORES, from_arviz, group, posterior_of, reported, variables
 from .extras import needs
@@ -123,8 +123,11 @@ def _unconstrained(beside: Draws, model: Any, draws: Draws) -> Draws:
 def _at_every_draw(function: Any, values: Draws, what: str) -> list[np.ndarray]:
     """A compiled function of one draw at all draws, with a progress bar if it takes long: an array per output."""
     leading = next(iter(values.values())).shape[:2]
-    places = tracked(list(np.ndindex(*leading)), int(np.prod(leading)), what)
-    rows = [_outputs(function({name: array[place] for name, array in values.items()})) for place in places]
+    rows = []
+    with progress_bar(what, int(np.prod(leading))) as step:
+        for place in np.ndindex(*leading):
+            rows.append(_outputs(function({name: array[place] for name, array in values.items()})))
+            step()
     return [np.stack(column).reshape(*leading, *np.shape(column[0])) for column in zip(*rows, strict=True)]
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from jaxtyping import Float
 
 from ..data import require
-from ..runtime.progress import tracked
+from ..runtime.progress import progress_bar
 from .integrands import Functions
 from .posterior import Posterior
 
@@ -135,8 +135,11 @@ def _differentiated(model: Any, draws: Draws) -> tuple[list[str], np.ndarray, np
     """Coordinates, points and scores by BridgeStan's model at every draw of its parameters."""
     columns = [np.moveaxis(draws[name], (0, 1), (-2, -1))[index] for name, index in map(_split, model.param_names())]
     constrained = np.stack(columns, axis=-1)
-    rows = tracked(constrained.reshape(-1, len(columns)), constrained[..., 0].size, "gradients at the draws")
-    free = [model.param_unconstrain(np.ascontiguousarray(row)) for row in rows]
-    scores = [model.log_density_gradient(row)[1] for row in free]
+    free, scores = [], []
+    with progress_bar("gradients at the draws", constrained[..., 0].size) as step:
+        for row in constrained.reshape(-1, len(columns)):
+            free.append(model.param_unconstrain(np.ascontiguousarray(row)))
+            scores.append(model.log_density_gradient(free[-1])[1])
+            step()
     leading = constrained.shape[:2]
     return model.param_unc_names(), np.reshape(free, (*leading, -1)), np.reshape(scores, (*leading, -1))

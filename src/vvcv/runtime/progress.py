@@ -7,13 +7,11 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from threading import Timer
-from typing import Any, NamedTuple, TypeVar
-
-T = TypeVar("T")
+from typing import Any, NamedTuple
 
 #: `step(count, word)`: so many more are done, and perhaps what comes next.
 Step = Callable[..., None]
@@ -124,18 +122,6 @@ def announce(word: str) -> None:
     >>> announce("nobody watches")
     """
     _STEP.get()(0, word)
-
-
-def tracked(items: Iterable[T], total: int, what: str, size: Callable[[T], int] = lambda _: 1) -> Iterator[T]:
-    """The items one by one, with a bar counting their `size` up to `total`.
-
-    >>> list(tracked(range(3), 3, "counting"))
-    [0, 1, 2]
-    """
-    with progress_bar(what, total) as step:
-        for item in items:
-            yield item
-            step(size(item))
 
 
 class _Lines:
