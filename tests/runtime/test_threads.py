@@ -183,3 +183,12 @@ def test_blas_has_its_threads_again_after_an_error(monkeypatch):
     with pytest.raises(ZeroDivisionError), threads.one_thread(), threads.one_thread():
         raise ZeroDivisionError
     assert library.num_threads == 4
+
+
+def test_where_no_thread_can_be_started_the_caller_does_it_all_and_no_core_is_lost(two_cores, monkeypatch):
+    def refused(_):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", refused)
+    assert [outcome.result() for outcome in side_by_side([lambda: 1, lambda: 2, lambda: 3])] == [1, 2, 3]
+    assert threads._IDLE._busy == 0

@@ -65,8 +65,10 @@ def side_by_side(calls: Sequence[Callable[[], R]]) -> list[Outcome[R]]:
     """
     queue = _Queue(calls)
     with one_thread() if len(calls) > 1 and cores() > 1 else nullcontext(), _IDLE.known(queue):
-        queue.work()
-        queue.wait()
+        try:
+            queue.work()
+        finally:  # nobody is left behind at work
+            queue.wait()
     return queue.done()
 
 
@@ -84,7 +86,7 @@ def whenever_idle(call: Callable[[], R]) -> Iterator[Callable[[], R]]:
         try:
             yield lambda: queue.done()[0].result()
             queue.work()
-        finally:  # where the block ends in an error, nobody is left behind at work
+        finally:
             queue.wait()
 
 
@@ -156,8 +158,12 @@ class _Queue(Generic[R]):
         with self._lock:
             for _ in range(0 if self._closed else _IDLE.take(len(self._waiting))):
                 helper = threading.Thread(target=self._context.copy().run, args=(self._help,))
-                helper.start()
-                self._helpers.append(helper)
+                try:
+                    helper.start()
+                except RuntimeError:  # the system has no more of them: those there are do
+                    _IDLE.give_back(wanted=True)
+                else:
+                    self._helpers.append(helper)
 
     def wait(self) -> None:
         """Until the helpers are done, if any are left; the caller's own core is idle meanwhile."""
