@@ -5,8 +5,6 @@ Both come before any fit, are cheap beside it, look at a part of very large samp
 
 from __future__ import annotations
 
-import sys
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -18,6 +16,7 @@ import numpy as np
 from ..checks import AlarmWarning, Check, Finding, Mixing, check, mixing, order
 from ..checks.findings import worst_first
 from ..data import Task, Tasks, require
+from ..runtime.caller import warn_caller
 
 if TYPE_CHECKING:
     from .result import Estimate
@@ -82,7 +81,7 @@ class Diagnosis:
             return
         message = "\n".join(["the data raise alarms, before any fit:", *alarms])
         require(on_alarm != "raise", f"{message}\nCorrect the data, or pass on_alarm='warn' or 'ignore'.")
-        warnings.warn(message, AlarmWarning, stacklevel=_levels_inside())
+        warn_caller(message, AlarmWarning)
 
     def attached(self, estimates: Mapping[str, Estimate], stopped: bool, late: bool = False) -> dict[str, Estimate]:
         """The estimates with these findings, and with whether the user stopped the fit, or its time was up."""
@@ -125,11 +124,3 @@ def _thinned(task: Task, name: str, most: int) -> Task:
     if not task.chains:
         points, scores, values = points[0], scores[0], values[0]
     return Task(points, scores, values, name, tails=task.tails)
-
-
-def _levels_inside() -> int:
-    """How many frames lie between a warning and the code that called the library."""
-    frame, level = sys._getframe(1), 1
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] == "vvcv":
-        frame, level = frame.f_back, level + 1
-    return level

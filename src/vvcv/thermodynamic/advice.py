@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 
 import numpy as np
 from jaxtyping import Float
 
 from ..data.chains import variance_of_mean
+from ..runtime.caller import warn_caller
 from .result import Comparison
 from .samples import PathSamples
 
@@ -45,12 +45,11 @@ def warn_of_improper_prior(samples: PathSamples) -> None:
     columns = zip(samples.points[0].T, samples.scores_prior[0].T, strict=True)
     suspect = np.flatnonzero([_is_improper(points, scores) for points, scores in columns])
     if suspect.size:
-        warnings.warn(
+        warn_caller(
             f"The prior's scores do not hold coordinates {suspect.tolist()} together at t = 0: the prior looks "
             "improper there, or the draws at t = 0 are not from it. An improper prior has no evidence: use a proper "
             "one. A prior on a bounded domain needs vvcv.unconstrain(points, scores, lower, upper) first.",
             EvidenceWarning,
-            stacklevel=4,
         )
 
 
@@ -75,11 +74,10 @@ def warn_of_few_draws(samples: PathSamples) -> None:
     """Warn where a temperature has too few draws to tell how they spread."""
     few = [t for t, size in zip(samples.temperatures.tolist(), samples.sizes, strict=True) if size < FEW_DRAWS]
     if few:
-        warnings.warn(
+        warn_caller(
             f"Every temperature should have at least {FEW_DRAWS} draws, but {len(few)} of {len(samples.sizes)} have "
             f"fewer, the first at t = {few[0]:.3g}: the error bar of the log evidence cannot be trusted. Draw more.",
             EvidenceWarning,
-            stacklevel=4,
         )
 
 
@@ -88,11 +86,10 @@ def warn_of_disagreement(log_evidence: float, std_error: float, others: Sequence
     for other in others:
         apart = abs(log_evidence - other.log_evidence)
         if other.name == "MBAR" and apart > APART * np.hypot(std_error, other.std_error):
-            warnings.warn(
+            warn_caller(
                 f"The log evidence is {log_evidence:.4g}, but MBAR says {other.log_evidence:.4g} +- "
                 f"{other.std_error:.2g} from the same draws: the fit may have gone wrong. Add temperatures and draws.",
                 EvidenceWarning,
-                stacklevel=4,
             )
 
 
@@ -104,11 +101,10 @@ def warn_of_coarse_path(
     if total <= max(COARSE, sampling_error):
         return
     worst = int(np.argmax(np.abs(errors)))
-    warnings.warn(
+    warn_caller(
         f"The temperatures are too far apart: about {total:.2g} of the log evidence's error comes from having only "
         f"{len(temperatures)} temperatures, {sampling_error:.2g} from the draws. Add temperatures, first between "
         f"{temperatures[worst]:.3g} and {temperatures[worst + 1]:.3g}; halving all intervals divides this error by "
         "about 16.",
         EvidenceWarning,
-        stacklevel=4,
     )

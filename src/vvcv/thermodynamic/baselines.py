@@ -20,6 +20,7 @@ from jaxtyping import Float
 from scipy.special import logsumexp
 
 from ..data.chains import variance_of_mean
+from ..runtime.caller import warn_caller
 from .advice import EvidenceWarning
 from .quadrature import PerTemperature, quadrature_weights
 from .result import Comparison
@@ -33,10 +34,9 @@ def compare_all(samples: PathSamples) -> tuple[Comparison, ...]:
         try:
             found.append(mbar(samples))
         except Exception as error:  # noqa: BLE001 (whatever it raises, the user's own answer does not hang on it)
-            warnings.warn(
+            warn_caller(
                 f"MBAR is left out of the comparison: pymbar found no answer ({type(error).__name__}).",
                 EvidenceWarning,
-                stacklevel=5,
             )
     return tuple(found)
 
