@@ -88,3 +88,9 @@ def test_folders_of_tests_mirror_those_of_the_source():
     tested = {path.parent.name for path in (ROOT / "tests").glob("*/test_*.py")}
     assert rooms - tested == set()
     assert tested - rooms == {"samplers", "trust"}  # runs of other people's programs, and of the trust suite
+
+
+@pytest.mark.parametrize("room", ["", ".paper"])
+def test_names_that_are_imported_later_are_listed(room):
+    module = import_module(f"vvcv{room}")
+    assert set(module.__all__) <= set(dir(module))

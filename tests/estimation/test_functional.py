@@ -282,27 +282,3 @@ def test_what_a_sampler_returned_goes_through_its_adapter(monkeypatch):
 def an_estimate():
     x = np.random.default_rng(0).normal(size=(60, 2))
     return vvcv.estimate(vvcv.Tasks.shared(x, -x, x**2, names=["a", "b"]), "zv")
-
-
-def test_the_linear_part_of_exponentials_of_several_rates_is_not_believed():
-    """Correlations of exp(x / 2) and exp(x): of 20 intervals of the surer answer 12 held the exact one."""
-
-    def covariance(a: float, b: float) -> float:
-        return np.exp((a + b) ** 2 / 2) - np.exp((a**2 + b**2) / 2)
-
-    held, exact = 0, covariance(0.5, 1) / np.sqrt(covariance(0.5, 0.5) * covariance(1, 1))
-    for seed in range(20):
-        x = np.random.default_rng([seed, 21]).normal(size=(40, 1))
-        tasks = vvcv.Tasks.shared(x, -x, np.exp(x * np.array([0.5, 1.0])), names=["a", "b"])
-        low, high = vvcv.functional(tasks, "correlation", "a", "b", check=False).interval()
-        held += bool(low <= exact <= high)
-    assert held >= 17
-
-
-def test_the_variance_of_an_exponential_is_as_sure_from_tasks_as_from_its_own_square():
-    errors = []
-    for seed in range(12):
-        x = np.random.default_rng([seed, 22]).normal(size=(40, 2))
-        tasks = vvcv.Tasks.shared(x, -x, 1e3 + np.exp(x[:, 0]), names=["a"])
-        errors.append(float(vvcv.functional(tasks, "variance", "a", check=False).value) / (np.e**2 - np.e) - 1)
-    assert np.sqrt(np.mean(np.square(errors))) < 0.1  # of squares about the plain average it is .18, plain .49

@@ -147,7 +147,7 @@ def test_a_variate_is_called_by_name_or_place_counted_from_either_end():
     np.testing.assert_allclose(variate(x, s), [1.5, 3.25])
     np.testing.assert_allclose(variate(x[0], s[0], "b"), [10.5])
     for task in (2, -3, "c", 0.5):
-        with pytest.raises(ValueError, match="task must be one of"):
+        with pytest.raises(ValueError, match="There is no task"):
             variate(x, s, task)
     for wrong in ((x[:, :1], s[:, :1]), (x, s[:1]), (x[None], s[None])):
         with pytest.raises(ValueError, match=r"must have shape \(k, 2\)"):
@@ -198,3 +198,9 @@ def test_levels_and_probabilities_that_are_none_are_refused_in_words(wrong):
     if wrong != 1.0:
         with pytest.raises(ValueError, match="below must be a number"):
             vvcv.probability(tasks, "square", below=wrong)
+
+
+def test_misspelt_options_of_a_functional_are_refused_even_where_none_is_needed():
+    x = np.linspace(-1, 1, 9)
+    with pytest.raises(TypeError, match="methd"):
+        vvcv.functional(vvcv.estimate(vvcv.Task(x, -x, x, name="a"), "mc", check=False), lambda m: m["a"], methd="cf")

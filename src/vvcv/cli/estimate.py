@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..estimation.methods import METHODS
 from .messages import DOUBTFUL, File, MaxGigabytes, in_one_line, most_bytes, require_places, say
 
 if TYPE_CHECKING:
     from ..estimation import Estimate
 
-Method = Annotated[str, typer.Option(help="auto, or one of mc, zv, cf, secf, vv, vv-secf.")]
+Method = Annotated[str, typer.Option(help=f"auto, or one of {', '.join(METHODS)}.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
 
 

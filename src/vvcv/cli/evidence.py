@@ -46,7 +46,6 @@ def evidence_command(
     say(str(result))
     if plot is not None:
         with in_one_line():
-            plot.parent.mkdir(parents=True, exist_ok=True)
             result.plot()[0].figure.savefig(plot, dpi=150)
         typer.echo(f"Picture: {plot}")
     if any(_says_error(warning) for warning in caught):

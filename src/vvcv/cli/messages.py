@@ -15,8 +15,9 @@ from ..data import require
 from ..report.plot import matplotlib_module
 from ..runtime.disk import place_for
 
-#: Exit codes: all is well; the data are wrong, so that numbers are not to be believed; the command could not be run.
-GOOD, DOUBTFUL, REFUSED = 0, 1, 2
+#: Exit codes, where not all is well: the data are wrong, so that numbers are not to be believed; the command could not
+#: be run.
+DOUBTFUL, REFUSED = 1, 2
 
 FormatHelp = "CSV, Parquet, npz, netCDF, zarr or ArviZ's files; CmdStan's diagnostic CSV."
 

@@ -32,7 +32,7 @@ from .common import COMMON, centred, common, growth_of, refuse_whole_variables, 
 from .diagnosis import made_of
 from .joint import of_functions, value_correlation
 from .result import Estimate
-from .run import estimate
+from .run import check_options, estimate
 from .summary import as_source
 from .weights import ROUNDING
 
@@ -117,6 +117,7 @@ def functional(source: Estimate | Tasks, g: Callable[[Any], Any] | str, *names: 
     an estimate. Of an estimate that was loaded from a file, or whose rows were read block by block, the covariance
     alone is known: the error bar of a difference of nearly equal integrands is then wider.
     """
+    check_options(**options)
     made: AbstractContextManager = nullcontext()
     if not isinstance(source, Estimate):
         source = as_source(source, names if isinstance(g, str) else None, lazy=True)

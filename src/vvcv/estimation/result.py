@@ -67,7 +67,7 @@ class Estimate(Numbers):
         return plot_estimate(self.names, self.columns(), ax=ax, exact=self._one_for_each(exact))
 
     def save(self, path: str | os.PathLike) -> None:
-        """Write everything but the control variate to a netCDF file, which `vvcv.load` reads."""
+        """Write all numbers, but neither data nor the control variate, to a netCDF file, which `vvcv.load` reads."""
         from .netcdf import save  # h5py is an extra
 
         save(self, path)

@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import Float
 
 from ..data import require
+from ..runtime.caller import warn_caller
 
 
 class Runs(NamedTuple):
@@ -50,11 +51,10 @@ def read_runs(table: Any, inputs: Sequence[str], value: Any, fidelity: str | Non
 
 def warn_of_failures(failed: int, of: int, name: str, reason: str) -> None:
     """Say which runs are left out, and what that does to the answer."""
-    warnings.warn(
+    warn_caller(
         f"{failed} of {of} runs of {name!r} failed and are left out ({reason}). If they fail where the inputs are "
         "special, the average of those that are left is biased, and a control variate has to guess there.",
         RuntimeWarning,
-        stacklevel=3,
     )
 
 

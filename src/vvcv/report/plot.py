@@ -53,7 +53,6 @@ def plot_methods(estimates: dict[str, tuple[float, float]], exact: float, what: 
     right.set_xlabel("true error (logarithmic)")
     for axes in (left, right):
         axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, frameon=False)
-    out.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(out, dpi=150)
 
 
