@@ -243,3 +243,15 @@ def test_discrete_sites_that_were_sampled_are_refused_with_a_remedy_that_works(k
     with pytest.raises(ValueError, match=r"sampled the discrete sites \['part'\].*MixtureSameFamily"):
         vvcv.from_numpyro(mcmc)
     assert vvcv.from_numpyro(run(summed, DATA, draws=10)).names == ("mu[0]", "mu[1]")
+
+
+def test_scores_are_computed_anew_where_single_precision_loses_what_tells_draws_apart():
+    """Of a Beta(.1, .1) many draws round to one number next to one, and the sampler kept a score for each."""
+
+    def near_the_ends():
+        numpyro.sample("b", dist.Beta(0.1, 0.1))
+
+    found = vvcv.from_numpyro(run(near_the_ends, fields=("z_grad",), kernel=numpyro.infer.NUTS(near_the_ends)))
+    b = 1 / (1 + np.exp(-found.unconstrained))
+    np.testing.assert_allclose(found.unconstrained_scores, 0.1 - 0.2 * b, atol=1e-9)
+    assert abs(vvcv.estimate(found, on_alarm="ignore").mean[0] - 0.5) < 1e-6

@@ -139,3 +139,18 @@ def test_data_exchanged_after_sampling_are_refused():
             pm.set_data({"values": np.array(other)})
         with pytest.raises(ValueError, match=r"data \['values'\].*set_data"):
             vvcv.from_pymc(tree, model)
+
+
+def test_where_only_discrete_variables_have_moved_scores_are_averaged():
+    with pm.Model() as model:
+        rate = pm.Gamma("rate", 2, 1, shape=2)
+        k = pm.DiscreteUniform("k", 0, 2)
+        pm.Poisson("y", pm.math.switch(np.arange(3) < k, rate[0], rate[1]), observed=[5, 4, 1])
+    moved = np.exp(RNG.normal(size=(2, 30, 2)) / 4)
+    moved[:, 1::2] = moved[:, ::2]  # as where a proposal is refused
+    k = RNG.integers(0, 3, size=(2, 30))
+    posterior = vvcv.from_pymc(inference_data({"rate": moved, "k": k}), model)
+    gradient = model.compile_dlogp()
+    each = [gradient({"rate_log__": np.log(moved[0, 0]), "k": k[0, i]}) for i in range(2)]
+    np.testing.assert_allclose(posterior.unconstrained_scores[0, :2], [np.mean(each, axis=0)] * 2, rtol=1e-9)
+    assert np.isfinite(vvcv.estimate(posterior, "zv", on_alarm="ignore").mean).all()

@@ -78,5 +78,6 @@ def _check_scores(scores: np.ndarray, first: np.ndarray, inverse: np.ndarray, na
         require(
             False,
             f"Scores must be a function of the point, but rows {other} and {row} of task {name!r} have equal points "
-            f"and different scores. Check that scores and points are in the same order.",
+            "and different scores. Check that scores and points are in the same order, and that points were not "
+            "rounded (draws in single precision, next to a bound); average scores given discrete variables there.",
         )

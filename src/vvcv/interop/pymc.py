@@ -12,6 +12,7 @@ import numpy as np
 from jaxtyping import Float
 
 from ..data import require
+from ..data.duplicates import point_numbers
 from ..runtime.progress import progress_bar
 from .angles import circular, cut_open
 from .arviz import LEADING, POINTS, SCORES, from_arviz, group, posterior_of, reported, variables
@@ -33,7 +34,8 @@ def from_pymc(
     """A posterior from what `pymc.sample` returned, and the model it sampled (default: the model of the context).
 
     Unconstrained draws are taken where PyMC kept them and computed from the constrained ones otherwise. Scores are the
-    gradients of the model's log density with respect to its continuous variables, at the draws of the discrete ones.
+    gradients of the model's log density with respect to its continuous variables, at the draws of the discrete ones
+    (and averaged over these where the continuous ones stay).
     `var_names`, `moments` and `functions` choose the integrands, as in `Posterior.expect`.
 
         idata = pymc.sample(model=model)
@@ -52,6 +54,7 @@ def from_pymc(
     parameters = [element for name in names for element, _ in elements(name, values[name], {})]
     points = np.concatenate([values[name].reshape(*leading, -1) for name in names], axis=-1)
     scores = _at_every_draw(model.compile_dlogp(), values, "gradients at the draws")[0]
+    scores = _averaged(points, scores) if model.discrete_value_vars else scores
     return Posterior(
         *cut_open(points, scores, circular(parameters)),
         reported(draws),
@@ -129,6 +132,17 @@ def _at_every_draw(function: Any, values: Draws, what: str) -> list[np.ndarray]:
             rows.append(_outputs(function({name: array[place] for name, array in values.items()})))
             step()
     return [np.stack(column).reshape(*leading, *np.shape(column[0])) for column in zip(*rows, strict=True)]
+
+
+def _averaged(points: np.ndarray, scores: np.ndarray) -> np.ndarray:
+    """Scores averaged where points repeat: discrete variables have moved there, and continuous ones have not.
+
+    >>> _averaged(np.zeros((1, 2, 1)), np.array([[[1.0], [3.0]]])).ravel()
+    array([2., 2.])
+    """
+    rows = point_numbers(points.reshape(-1, points.shape[-1]))
+    sums = np.stack([np.bincount(rows, column) for column in scores.reshape(-1, scores.shape[-1]).T], axis=-1)
+    return (sums / np.bincount(rows)[:, None])[rows].reshape(scores.shape)
 
 
 def _outputs(result: Any) -> list[np.ndarray]:
