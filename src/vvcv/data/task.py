@@ -6,7 +6,7 @@ the index of their task, which serves balanced and unbalanced sizes, one target 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -25,6 +25,10 @@ class HeavyInput(NamedTuple):
 
     name: str
     power: float
+
+
+#: From points and scores to those in other coordinates.
+Elsewhere = Callable[[Float[np.ndarray, "n d"], Float[np.ndarray, "n d"]], tuple[np.ndarray, np.ndarray]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +53,7 @@ class Task:
     name: str | None = None
     chains: tuple[int, int] | None = field(default=None, init=False)
     tails: tuple[HeavyInput, ...] = field(default=(), kw_only=True)  # that values grow into
+    elsewhere: Elsewhere | None = field(default=None, kw_only=True)  # where values may be followed better
 
     def __post_init__(self) -> None:
         label = "" if self.name is None else f" of task {self.name!r}"

@@ -35,10 +35,11 @@ from ..runtime.threads import SMALL_SYSTEM, side_by_side
 from .describe import describe
 from .weights import Answer, Variate
 
-#: What is said of fits in coordinates in which a tail is drawn in or bends are taken out, or which see few axes, and of
-#: those with a weight.
+#: What is said of fits in coordinates in which a tail is drawn in or bends are taken out, or which see few axes, of
+#: those with a weight, and of those to inputs whose bounds are taken away in another way than by Gaussian quantiles.
 DRAWN_IN, STRAIGHTENED, ON_FEW_AXES = ", tails drawn in", ", straightened", ", few of all axes"
 BY_PART, GROWING = ", by the law of few axes", ", times an exponential"
+BY_LOGARITHMS = ", logarithms and logits of inputs"
 
 #: What means in straightened coordinates may be off by beyond the last values, in units of how far all of these have
 #: moved them, beside what any mean may be. Where a funnel widens, integrands grow, and what means have moved by they
@@ -104,11 +105,14 @@ class View(NamedTuple):
 
 
 def other_looks(prepared: Prepared) -> list[Look]:
-    """The coordinates, beside the given ones, in which the target is closer to a Gaussian."""
+    """Coordinates beside the given ones: in which the target is closer to a Gaussian, or that are known to help."""
     tail, bends = tail_of(prepared), bends_of(prepared)
     looks = [] if tail is None else [Look(tail.drawn_in, DRAWN_IN, tail.at_most < LIGHT)]
     if bends is not None:
         looks.append(Look(bends.straightened, STRAIGHTENED, bends.surely, STILL_MOVING_THERE, bends.known))
+    elsewhere = prepared.tasks[0].elsewhere
+    if elsewhere is not None and all(task.elsewhere == elsewhere for task in prepared.tasks):
+        looks.append(Look(elsewhere, BY_LOGARITHMS, False))
     return looks
 
 

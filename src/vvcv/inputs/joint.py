@@ -26,6 +26,7 @@ from ..data.validation import column_names
 from .designs import standard_normal
 from .distribution import Distribution
 from .families import as_distribution, number
+from .natural import LogarithmsAndLogits
 
 Columns = dict[str, Float[np.ndarray, " n"]]
 Rows = Float[np.ndarray, "n d"]
@@ -124,15 +125,26 @@ class GaussianInputs(Inputs):
         z = np.linalg.solve(self._factor, self._normal(x).T).T
         return z, -z
 
+    def coordinates_apart(self, points: Rows) -> tuple[Rows, Rows]:
+        """z of every input for itself, with its scores, from points in the coordinates of estimates."""
+        z = points @ self._factor.T
+        return z, self._linked(z) - z
+
+    def from_coordinates(self, points: Rows) -> Rows:
+        """The inputs themselves, from points in the coordinates of estimates."""
+        z = self.coordinates_apart(points)[0]
+        return np.column_stack([m.from_normal(z[:, j]) for j, m in enumerate(self.marginals.values())])
+
     def task(self, x: Any, values: Any, name: str | None = None) -> Task:
-        """A model's values at points x, as a task for `vvcv.estimate`, which knows of heavy tails that they grow into.
+        """A model's values at points x, as a task for `vvcv.estimate`, which knows of heavy tails that they grow into,
+        and of coordinates in which bounded inputs are linear.
 
         Standard normal coordinates do not show them.
         """
         task, z = super().task(x, values, name), self._normal(x)
         each = ((HeavyInput(name, law.power), np.abs(z[:, j])) for j, (name, law) in enumerate(self.marginals.items()))
         tails = [heavy for heavy, distance in each if heavy.power < LIGHT and grows(task.values, outermost(distance))]
-        return replace(task, tails=tuple(tails))
+        return replace(task, tails=tuple(tails), elsewhere=LogarithmsAndLogits.of(self))
 
     def __repr__(self) -> str:
         inside = ", ".join(f"{name}={marginal}" for name, marginal in self.marginals.items())
