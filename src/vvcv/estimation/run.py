@@ -152,6 +152,7 @@ def _check_sizes(tasks: Tasks) -> None:
 def _check_wishes(
     methods: Sequence[str], check: bool, on_alarm: str, on_interrupt: str, refused: str, seconds: float | None
 ) -> None:
+    require(len(methods) > 0, "methods must name at least one, but is empty. Pass names such as ['zv', 'auto'].")
     for method in methods:
         require(
             method in (*METHODS, "auto"),
