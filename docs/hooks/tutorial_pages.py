@@ -1,7 +1,11 @@
-"""A hook of MkDocs: adds the pages that `run_tutorials.py` has made, and fails where one is missing or too old."""
+"""A hook of MkDocs: adds the pages that `run_tutorials.py` has made, and fails where one is missing or too old.
+
+Pages link to a tutorial's script, which is there for who reads them as files; on the site the link is to its page.
+"""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -21,3 +25,8 @@ def on_files(files: Files, config: Any) -> Files:
     for made in sorted(PAGES.glob("*.*")):
         files.append(File.generated(config, f"tutorials/{made.name}", abs_src_path=str(made.resolve())))
     return files
+
+
+def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str:
+    """Links to scripts as links to what they made."""
+    return re.sub(r"\]\((tutorials/\w+)\.py\)", r"](\1.md)", markdown)
