@@ -14,6 +14,7 @@ import json
 import multiprocessing
 import os
 import platform
+import subprocess
 import sys
 import time
 import warnings
@@ -230,8 +231,14 @@ def record(given: argparse.Namespace, **parts: object) -> None:
     settings = {name: str(value) if isinstance(value, Path) else value for name, value in kept.items()}
     settings["seconds"] = None if np.isinf(given.seconds) else given.seconds
     given.out.parent.mkdir(parents=True, exist_ok=True)
-    whole = {"settings": settings, "machine": platform.machine(), "vvcv": vvcv.__version__, **parts}
+    whole = {"settings": settings, "machine": platform.machine(), "vvcv": vvcv.__version__, "commit": commit(), **parts}
     given.out.write_text(json.dumps(whole, indent=1) + "\n")
+
+
+def commit() -> str:
+    """The code that is run: the last commit, and whether anything differs from it; nothing outside a clone."""
+    call = ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty", "--exclude", "*"]
+    return subprocess.run(call, capture_output=True, text=True, check=False).stdout.strip()
 
 
 def _bars(column: Column) -> str:
