@@ -39,6 +39,12 @@ def test_values_whose_squares_vanish_are_refused_since_their_error_bar_would(sca
     finite(vvcv.estimate(Task(X, -X, np.zeros(len(X)))))
 
 
+def test_a_comparison_of_nothing_is_refused():
+    x = np.random.default_rng(0).normal(size=(30, 1))
+    with pytest.raises(ValueError, match="methods must name at least one"):
+        vvcv.compare(vvcv.Task(x, -x, x[:, 0]), [])
+
+
 def test_no_tasks_are_refused():
     with pytest.raises(ValueError, match="at least one task"):
         vvcv.estimate([])

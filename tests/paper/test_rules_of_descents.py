@@ -92,7 +92,7 @@ def test_the_settings_that_algorithms_have_unless_told():
         0,
         20,
     )
-    assert (settings.diverged, settings.progress, settings.interruptible) == (2.0, False, False)
+    assert (settings.diverged, settings.progress, settings.interruptible) == (2.0, None, False)
     assert (settings.shared_state, settings.b_first, settings.learning_rate_b) == (False, False, None)
 
 

@@ -9,7 +9,6 @@ from typing import Annotated
 import typer
 
 from ..files.named import read_arrays
-from ..runtime.progress import at_terminal
 from .messages import DOUBTFUL, MaxGigabytes, in_one_line, most_bytes, require_picture, require_places, say
 
 
@@ -40,7 +39,7 @@ def evidence_command(
         require_places(file, plot)
         if plot is not None:
             require_picture(plot)
-        result = evidence(read_arrays(file, names, most_bytes(max_gb)), compare=compare, progress=at_terminal())
+        result = evidence(read_arrays(file, names, most_bytes(max_gb)), compare=compare)
     for warning in caught:
         typer.echo(f"warning: {warning.message}", err=True)
     say(str(result))

@@ -37,7 +37,7 @@ class DescentSettings:
     patience: int = 20
     precision: Literal["float64", "float32"] = "float64"
     diverged: float = 2.0
-    progress: bool = False
+    progress: bool | None = None
     interruptible: bool = False
     start_theta: Any = None
     start_beta: Any = None

@@ -38,7 +38,7 @@ def evidence(
     scores_likelihood: Any = None,
     scores_prior: Any = None,
     compare: bool = True,
-    progress: bool = False,
+    progress: bool | None = None,
     device: Device = None,
     on_alarm: OnAlarm = "warn",
 ) -> Evidence:
@@ -50,7 +50,7 @@ def evidence(
     with these names, as attributes or keys, can be the only argument.
 
     `compare` adds plain averages, stepping stones and, where `pymbar` is installed, MBAR from the same draws. `device`
-    (for large systems) and `on_alarm` (scores that fail Stein's identities) are those of `vvcv.estimate`.
+    (for large systems), `progress` and `on_alarm` (scores that fail Stein's identities) are those of `vvcv.estimate`.
 
     >>> rng, t = np.random.default_rng(0), (np.arange(11) / 10) ** 3  # x ~ N(0, 1), y = 0.5 ~ N(x, 1)
     >>> x = rng.normal(0.5 * t / (1 + t), 1 / np.sqrt(1 + t), size=(12, 11)).T
