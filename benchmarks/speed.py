@@ -69,7 +69,7 @@ def problem(rows: int = 2000, dimension: int = 8) -> tuple[Design, dict]:
     family, covariance = "squared-exponential", np.array([[1.0, 0.9], [0.9, 1.0]])
     joint = separable_model(family, design, 3.0, covariance)
     own = [scalar_model(family, design.only(task), 3.0) for task in (0, 1)]
-    return design, {"separable": joint, "shared + own": shared_and_own(joint, own, 0.9)}
+    return design, {"separable": joint, "shared + own": shared_and_own(joint, dict(enumerate(own)), 0.9)}
 
 
 def best(function, repeats: int = 15) -> float:

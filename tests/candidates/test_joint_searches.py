@@ -14,6 +14,7 @@ from vvcv.candidates.kernel import Options, best_of, from_own
 from vvcv.candidates.linear_parts import LEAST_WEIGHT, axis_weights, start_covariance
 from vvcv.candidates.rungs import KernelFits, _kernels_alone
 from vvcv.data import Prepared
+from vvcv.kernels import Own
 from vvcv.linear_system.evaluation import Evaluation
 from vvcv.problems import synthetic
 from vvcv.tuning.refit import refit
@@ -110,6 +111,15 @@ def test_the_rest_of_a_task_of_few_points_is_found_with_all_axes_alike():
     assert len(terms) == 3
     assert all(np.ptp(term.log_axes) == 0 for term in terms)
     assert simplest(80) == []
+
+
+@pytest.mark.parametrize(("few", "have_one"), [(8, {0}), (30, {0, 1})])
+def test_tasks_of_few_points_choose_no_kernel_of_their_own_beside_that_of_all(few, have_one):
+    many, other = hills(20950, few)
+    waves = Task(other.points, other.scores, np.sin(2 * other.points[:, 0]) * other.points[:, 1])
+    joint = KernelFits(Prepared.of(Tasks([many, waves])), Options()).joint
+    terms = [(fit, term) for fit in joint for term in getattr(fit.found.model.kernel, "terms", ()) if fit.found.level]
+    assert {fit.members[term.kernel.task] for fit, term in terms if isinstance(term.kernel, Own)} == have_one
 
 
 def test_a_hill_of_few_points_is_mostly_as_well_known_as_one_of_many():

@@ -66,10 +66,12 @@ def test_one_tasks_kernel_serves_all_with_the_noise_of_each(design):
 def test_shared_and_own_parts_make_up_the_variance_that_each_had(design):
     shared = separable_model("squared-exponential", design, 1.0, np.eye(2))
     own = [scalar_model("squared-exponential", design, 2.0) for _ in range(2)]
-    model = shared_and_own(shared, own, 0.7)
+    model = shared_and_own(shared, dict(enumerate(own)), 0.7)
     expected = 0.7 * diagonal(shared.kernel, design.side) + 0.3 * diagonal(own[0].kernel, design.side)
     np.testing.assert_allclose(diagonal(model.kernel, design.side), expected)
     assert [term.kernel.task for term in model.kernel.terms[1:]] == [0, 1]
+    alone = shared_and_own(shared, {1: own[1]}, 0.7)
+    assert [term.kernel.task for term in alone.kernel.terms[1:]] == [1]
 
 
 def test_parts_share_the_variance_or_are_small_beside_it(design):

@@ -51,4 +51,5 @@ def all_alike(joint: KernelFit, options: Options) -> list[KernelFit]:
 def _start(family: str | Kernel, design: Design, own: list[Design], covariance: np.ndarray, order: int) -> Model:
     scale = float(np.sqrt(design.side.points.shape[1]))
     shared = separable_model(family, design, scale, covariance, order=order)
-    return shared_and_own(shared, [scalar_model(family, each, scale, order=order) for each in own], MOSTLY)
+    alone = {task: scalar_model(family, each, scale, order=order) for task, each in enumerate(own)}
+    return shared_and_own(shared, alone, MOSTLY)

@@ -19,7 +19,7 @@ from ..linear_system.evaluation import Criterion
 from ..linear_system.model import Model
 from ..tuning.attempts import those_that_work
 from ..tuning.found import Found
-from ..tuning.levels import LEVELS
+from ..tuning.levels import LEVELS, enough_alone
 from ..tuning.refit import judged, refit
 from ..tuning.search import (
     COARSE_ROWS,
@@ -260,7 +260,10 @@ def _searched(
 def _shared_and_own(
     separable: KernelFit, own: dict[int, KernelFit], covariance: np.ndarray, options: Options
 ) -> list[KernelFit]:
-    """The shared + own model from almost all shared and from almost all own, or from that which clearly does better."""
+    """The shared + own model from almost all shared and from almost all own, or from that which clearly does better.
+
+    A task has a kernel of its own where its values are enough to choose one.
+    """
     prepared, members = separable.prepared, separable.members
     lag = separable.found.merit - sum(own[task].found.merit for task in members)
     clearly = len(members) * np.log(CLEARLY_ALIKE)
@@ -274,9 +277,14 @@ def _shared_and_own(
     designs = {system: tuning_design(prepared, members, c, 0, False) for system, c in coordinates.items()}
     few, attempts = {system: few_rows(design) for system, design in designs.items()}, []
     for frame, shared, part in starts:
-        alone = [_own_start(own[task], coordinates[frame.system], frame, options) for task in members]
-        model = shared_and_own(shared, alone, part)
-        attempts.append(partial(refit, frame, few[frame.system], model, options.criterion))
+        alone = {k: _own_start(own[task], coordinates[frame.system], frame, options) for k, task in enumerate(members)}
+        sizes = np.bincount(designs[frame.system].side.task)
+        chosen = {k: model for k, model in alone.items() if enough_alone(model, frame.level, sizes[k])}
+        if chosen:
+            model = shared_and_own(shared, chosen, part)
+            attempts.append(partial(refit, frame, few[frame.system], model, options.criterion))
+    if not attempts:
+        return []
     found = race(attempts, SHARED_AND_OWN_RACE, few, options.criterion, required=False)
     if any(few[f.system] is not designs[f.system] for f in found):
         more = [partial(refit, f, designs[f.system], f.model, options.criterion, ROWS_RACE[1]) for f in found]

@@ -27,6 +27,7 @@ from ..candidates.plain import average, effective_size, skewness
 from ..data import Task
 from ..data.chains import effective_sizes
 from ..linear_system.merit import merit_of
+from ..tuning.levels import MOST_CHOSEN
 
 Variate = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
@@ -59,12 +60,6 @@ GOOD_ENOUGH = 0.001
 #: problem are a third smaller than at 0 (40 replications). Only where tasks have points of their own: slopes of a
 #: hierarchical posterior would be covered in 89, not 93 %.
 EVIDENCE = 0.5
-
-#: Most numbers, for each value, that a fit of one task alone may choose and be heard where tasks on points of their own
-#: are fitted together: beyond, it may predict all values left out by luck. Of a dear model in four dimensions errors
-#: from 15 runs are .55 times as large (.3 to .5 alike; at .6 .96 times), of two others with 12 and 15 runs .95 and .86
-#: times, of 20 and more runs the same (seeds 97000 to 97023).
-MOST_CHOSEN = 0.5
 
 #: The least error of a mean, relative to numbers of its size: their sums are rounded by as much, even where a fit
 #: leaves nothing.

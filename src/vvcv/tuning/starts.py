@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import equinox as eqx
 import jax
@@ -90,11 +90,11 @@ def on_tasks(scalar: Model, tasks_covariance: Float[np.ndarray, "T T"], own: lis
     return Model(joint, np.exp(np.concatenate([model.log_noise for model in own])))
 
 
-def shared_and_own(shared: Model, own: list[Model], shared_part: float) -> Model:
-    """B k_0 + diag(k_t): the separable model and each task's own, weighted, as one start."""
+def shared_and_own(shared: Model, own: Mapping[int, Model], shared_part: float) -> Model:
+    """B k_0 + diag(k_t): the separable model and those of some tasks' own, weighted, as one start."""
     joint = _scale(shared.kernel, shared_part)
     terms = [joint]
-    for task, model in enumerate(own):
+    for task, model in own.items():
         term = _scale(model.kernel, 1 - shared_part)
         terms.append(eqx.tree_at(lambda s: s.kernel, term, Own(term.kernel, task)))
     return eqx.tree_at(lambda m: m.kernel, shared, SteinSum(tuple(terms)))
