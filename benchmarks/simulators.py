@@ -37,7 +37,6 @@ class Problem(NamedTuple):
     models: dict[str, Callable]
     runs: dict[str, int]
     exact: float
-    method: str = "auto"
 
 
 def flow(rw, r, Tu, Hu, Tl, Hl, L, Kw, numerator=2 * np.pi, offset=1.0):
@@ -93,7 +92,7 @@ def bounded() -> Problem:
         "dear": lambda a, b, c, d: np.exp(-a * b) + np.sin(2 * c) * d + a * d,
     }
     exact = float(models["dear"](**given.sample(2**20, design="sobol")).mean())
-    return Problem(given, models, {"cheap": 120, "middle": 40, "dear": 15}, exact, method="vv")
+    return Problem(given, models, {"cheap": 120, "middle": 40, "dear": 15}, exact)
 
 
 def unconstrained(problem: Problem, seed: int) -> vvcv.Tasks:
@@ -110,16 +109,16 @@ def unconstrained(problem: Problem, seed: int) -> vvcv.Tasks:
 
 def errors(problem: Problem, seed: int, compare: bool) -> dict[str, float]:
     """Error of the estimate and of the plain average, the error bar, and the seconds it took."""
-    given, models, runs, exact, method = problem
+    given, models, runs, exact = problem
     started = time.perf_counter()
-    est = vvcv.multifidelity(models, given, runs, store=None, seed=seed, method=method)
+    est = vvcv.multifidelity(models, given, runs, store=None, seed=seed)
     row = {"seed": seed, "error": est.mean[2] - exact, "std_error": est.std_error[2]}
     row["seconds"] = time.perf_counter() - started
     row["plain"] = models["dear"](**given.sample(runs["dear"], seed=[seed, 1])).mean() - exact
     if compare:
         tasks = [replace(task, elsewhere=None) for task in run_models(models, given, runs, store=None, seed=seed)]
-        row["gaussian"] = vvcv.estimate(tasks, method).mean[2] - exact
-        row["unconstrained"] = vvcv.estimate(unconstrained(problem, seed), method).mean[2] - exact
+        row["gaussian"] = vvcv.estimate(tasks).mean[2] - exact
+        row["unconstrained"] = vvcv.estimate(unconstrained(problem, seed)).mean[2] - exact
     return {name: float(value) for name, value in row.items()}
 
 
@@ -156,7 +155,7 @@ def main() -> None:
     summary = {"exact": problem.exact, **summarise(rows)}
     print(simple_table([arguments.problem, "dear mean"], [[k, f"{v:.6g}"] for k, v in summary.items()]))
     record = json.loads(arguments.out.read_text()) if arguments.out.exists() else {}
-    record[arguments.problem] = {"runs": problem.runs, "method": problem.method, **summary, "seeds": rows}
+    record[arguments.problem] = {"runs": problem.runs, **summary, "seeds": rows}
     arguments.out.write_text(json.dumps(record, indent=1) + "\n")
 
 
