@@ -22,8 +22,8 @@ VALUES, PARAMETERS = 4, 3
 #: Most numbers, for each value, that are chosen on one task's values alone where tasks on points of their own are
 #: fitted together: with more, a fit may predict all values left out by luck. Of a dear model in four dimensions errors
 #: from 15 runs are .75 times as large if fits of that task alone do not count which chose more (.3 to .5 alike; at .6
-#: .97 times), and .5 times if it has no such kernel of its own beside that of all; of two others with 12 and 15 runs .84
-#: and 1 times, of 20 and more runs .96 to 1.14 times, 1 in the median (14 to 16 samples, seeds 97000 to 97015).
+#: .97 times), and .5 times if it has no such kernel of its own beside that of all; of two others with 12 and 15 runs
+#: .84 and 1 times, of 20 and more runs .96 to 1.14 times, 1 in the median (14 to 16 samples, seeds 97000 to 97015).
 MOST_CHOSEN = 0.5
 
 
