@@ -8,7 +8,8 @@ knows the mean of x itself there, and what is linear in the inputs is estimated 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from jaxtyping import Float
@@ -26,7 +27,8 @@ Rows = Float[np.ndarray, "n d"]
 LOOKED_AT, STRAIGHT = np.linspace(-3, 3, 13), 1e-6
 
 
-class LogarithmsAndLogits(NamedTuple):
+@dataclass(frozen=True)
+class LogarithmsAndLogits:
     """From points and scores in Gaussian coordinates to those in which the inputs of some axes have no bounds."""
 
     given: GaussianInputs
