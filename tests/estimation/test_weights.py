@@ -143,6 +143,9 @@ def test_a_fit_of_few_values_alone_is_heard_only_where_it_chose_few_numbers_or_n
     average = answer(0.0, 1.0, 0.0, "mc")
     assert with_others_help([average, alone, joint, few]) == [average, joint, few]
     assert with_others_help([average, alone]) == [average, alone]
+    crowded = replace(joint, chosen=1.1)
+    assert with_others_help([crowded, joint, average]) == [joint, average]
+    assert with_others_help([crowded, average]) == [crowded, average]
 
 
 def test_many_runs_of_a_cheap_model_keep_fifteen_of_a_dear_one_from_being_explained_by_luck(monkeypatch):

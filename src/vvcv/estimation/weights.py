@@ -157,15 +157,20 @@ def with_evidence(answers: Sequence[Answer]) -> list[Answer]:
 
 
 def with_others_help(answers: Sequence[Answer]) -> list[Answer]:
-    """The answers, if tasks were fitted together without those of one task that chose too many numbers on its values.
+    """The answers, if tasks were fitted together, without those that chose too many numbers on the values.
+
+    Of one task alone at most so many for each value; of all together no more than values, unless none did with fewer.
 
     >>> one = Answer("cf", 0.0, 0.1, 0.0, 9.0, np.subtract, "alone", members=(0,), chosen=0.9)
     >>> both = [one, replace(one, description="together", members=(0, 1), chosen=0.1)]
     >>> [answer.description for answer in with_others_help(both)], len(with_others_help([one]))
     (['together'], 1)
     """
-    together = any(len(answer.members) > 1 for answer in answers)
-    return [a for a in answers if not (together and len(a.members) == 1 and a.chosen > MOST_CHOSEN)]
+    together = [answer.chosen for answer in answers if len(answer.members) > 1]
+    if not together:
+        return list(answers)
+    most = max(1.0, min(together))
+    return [answer for answer in answers if answer.chosen <= (most if len(answer.members) > 1 else MOST_CHOSEN)]
 
 
 def with_plain_average(answers: Sequence[Answer], task: Task, multiplicity: Float[np.ndarray, " m"]) -> list[Answer]:
