@@ -10,9 +10,10 @@ from vvcv import Task, Tasks
 from vvcv.candidates.alike import all_alike
 from vvcv.candidates.columns import semi_exact
 from vvcv.candidates.designs import build_design
-from vvcv.candidates.kernel import Options, best_of, from_own
+from vvcv.candidates.kernel import Options, best_of
 from vvcv.candidates.linear_parts import LEAST_WEIGHT, axis_weights, start_covariance
 from vvcv.candidates.rungs import KernelFits, _kernels_alone
+from vvcv.candidates.several import from_own
 from vvcv.data import Prepared
 from vvcv.kernels import Own
 from vvcv.linear_system.evaluation import Evaluation

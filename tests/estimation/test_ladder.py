@@ -180,19 +180,23 @@ def test_errors_go_together_as_moves_on_the_same_points_do():
     np.testing.assert_allclose(tiny[0, 1], np.sqrt(0.5))
 
 
-def test_few_rows_that_carry_an_error_leave_it_few_degrees_of_freedom():
+def test_few_rows_that_tell_how_errors_cancel_leave_few_degrees_of_freedom():
+    difference, even = np.array([[1.0, -1.0]]), np.where(np.arange(30) % 2, 1.0, -1.0)
     apart = Tasks([Task(X, -X, VALUES[:, 0]), Task(X + 1, -X, VALUES[:, 1])])
-    even, one = np.where(np.arange(30) % 2, 1.0, -1.0) / np.sqrt(30), np.eye(30)[0]
-    left, freedom = of_functions(apart, [even, one], np.array([[2.0, 0.0], [0.0, 5.0], [3.0, 4.0]]))
-    np.testing.assert_allclose(left, 1.0)  # on points of their own nothing cancels
-    assert freedom[0] > 1e9  # all squares are alike
-    np.testing.assert_allclose(freedom[1:], [2 / (1 - 1 / 30), 2 * 25**2 / (4.0**4 * (1 - 1 / 30))])
-    chains, series = X[:28].reshape(2, 14, 1), np.sin(np.arange(28) / 2)  # neighbours are alike
-    tasks = Tasks([Task(chains, -chains, series.reshape(2, 14))])
-    independent = of_functions(Tasks([Task(X[:28], -X[:28], series)]), [series], np.ones((1, 1)))[1]
-    found = of_functions(tasks, [series], np.ones((1, 1)))[1]
-    np.testing.assert_allclose(found, independent * effective_size(series, (2, 14)) / 28)
-    assert found < 0.8 * independent
+    left, freedom = of_functions(apart, [even, np.eye(30)[0]], np.array([[2.0, 0.0], [0.0, 5.0], [3.0, 4.0]]))
+    assert (left == 1).all() and np.isinf(freedom).all()  # on points of their own nothing cancels
+    moves = [even, even + np.eye(30)[0]]
+    share = np.eye(30)[0] - np.sum(np.square(moves), axis=0) / np.sum(np.square(moves))
+    found = of_functions(Tasks.shared(X, -X, VALUES), moves, difference)[1]
+    np.testing.assert_allclose(found, 2 / (30 * np.var(share)))
+    assert found < 3
+    chains, series = X[:28].reshape(2, 14, 1), np.sin(np.outer([1, 2], np.arange(28)) / 8)  # neighbours are alike
+    told = np.square(difference @ series)[0] / np.sum((difference @ series) ** 2)
+    told -= np.sum(series**2, axis=0) / np.sum(series**2)
+    independent = of_functions(Tasks.shared(X[:28], -X[:28], series.T), list(series), difference)[1]
+    slow = of_functions(Tasks.shared(chains, -chains, series.T.reshape(2, 14, 2)), list(series), difference)[1]
+    np.testing.assert_allclose(slow, independent * effective_size(told, (2, 14)) / 28)
+    assert slow < 0.8 * independent
 
 
 def test_findings_say_whether_a_fit_was_stopped_or_late():

@@ -13,7 +13,6 @@ import vvcv
 from vvcv import inputs
 from vvcv.data import Prepared
 from vvcv.estimation.views import other_looks
-from vvcv.inputs.natural import LogarithmsAndLogits
 
 LINKED = inputs.correlated(
     {("a", "b"): 0.5, ("b", "c"): -0.3}, a=inputs.uniform(2, 5), b=inputs.exponential(3), c=inputs.normal(1, 2)
@@ -42,7 +41,6 @@ def test_scores_there_are_those_of_automatic_differentiation():
 @pytest.mark.parametrize("law", [inputs.normal(0, 1), inputs.lognormal(1, 2), inputs.student(5)])
 def test_where_nothing_else_is_to_be_seen_there_is_no_other_look(law):
     given = inputs.independent(x=law)
-    assert LogarithmsAndLogits.of(given) is None
     assert given.task(given.sample(20), np.arange(20.0)).elsewhere is None
 
 

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from vvcv.candidates.kernel import Options, best_of, independent, joint
+from vvcv.candidates.kernel import Options, best_of, independent
+from vvcv.candidates.several import joint
 from vvcv.data import Prepared, Task, Tasks, merge_duplicates
 from vvcv.kernels import Diagonal, Full, Matern, Own, Separable, Side, SquaredExponential
 from vvcv.linear_system.dense import DenseSystem

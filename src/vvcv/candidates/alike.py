@@ -19,8 +19,9 @@ from ..tuning.search import race
 from ..tuning.starts import scalar_model, separable_model, shared_and_own
 from .designs import tuning_design
 from .fits import KernelFit
-from .kernel import MOSTLY, Options
+from .kernel import Options
 from .linear_parts import start_covariance
+from .several import MOSTLY
 
 #: Evaluations in every coordinate system, and of the best if it keeps up: there are few parameters.
 ALIKE_RACE = (30, 30)

@@ -18,8 +18,9 @@ from .columns import semi_exact, semi_exact_degrees
 from .each import Fits, beside, of_each
 from .few_axes import on_few_axes
 from .fits import KernelFit
-from .kernel import Options, best_of, from_own, independent, joint, own_parameters
+from .kernel import Options, best_of, independent, own_parameters
 from .one_function import OneFunctionFit, as_one_function
+from .several import from_own, joint
 
 #: Fewest distinct points with which the parameters of a kernel can be chosen: a variance, a lengthscale and a noise are
 #: three.

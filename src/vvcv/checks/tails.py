@@ -14,8 +14,9 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
+from ..data.about_inputs import HeavyInput
 from ..data.tails import LIGHT, StudentTail, grows
-from ..data.task import HeavyInput, Tasks
+from ..data.task import Tasks
 from .findings import Finding, Severity
 from .sample import Sample
 

@@ -6,29 +6,19 @@ the index of their task, which serves balanced and unbalanced sizes, one target 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int
 
 from ..runtime.once import cached_property
+from .about_inputs import Elsewhere, HeavyInput
 from .axes import together
 from .lazy import LazyArray, lazy_columns, lazy_rows, shape_of, stays_lazy
 from .validation import column_names, finite_array, require, visible
-
-
-class HeavyInput(NamedTuple):
-    """An input whose density falls no faster than a power of it, and that power."""
-
-    name: str
-    power: float
-
-
-#: From points and scores to those in other coordinates.
-Elsewhere = Callable[[Float[np.ndarray, "n d"], Float[np.ndarray, "n d"]], tuple[np.ndarray, np.ndarray]]
 
 
 @dataclass(frozen=True, eq=False)

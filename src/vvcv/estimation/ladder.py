@@ -38,17 +38,7 @@ from .methods import KERNEL_METHODS, worth_asking
 from .refusals import RefusedError, no_factor, too_few_points, too_many_rows
 from .streamed import Streamed
 from .views import Look, View, views_of, worth_fitting
-from .weights import (
-    ROUNDING,
-    Answer,
-    combine,
-    doubt,
-    plain_answer,
-    with_evidence,
-    with_others_help,
-    with_plain_average,
-    with_witness,
-)
+from .weights import ROUNDING, Answer, beside_others, combine, doubt, plain_answer, with_plain_average, with_witness
 from .witness import LAST_DIGITS, in_order, witness_of
 
 #: Why a task keeps its plain average.
@@ -187,8 +177,7 @@ class Ladder:
 
         Where no draw has been, as far as that was looked at, none of them is sure, and their average is no witness.
         """
-        heard = with_evidence(with_others_help(answers) if self.prepared.apart else answers)
-        unseen = self._in_doubt.get(task, 0.0)
+        heard, unseen = beside_others(answers) if self.prepared.apart else answers, self._in_doubt.get(task, 0.0)
         if unseen > 0:
             return [replace(answer, std_error=hypot(answer.std_error, unseen)) for answer in heard]
         return with_plain_average(heard, self.tasks[task], self.prepared.distinct[task].multiplicity)
@@ -287,7 +276,7 @@ class Ladder:
             float(fit.model_error[member]),
             moves=in_order(fit.prepared.distinct[task], move),
             members=fit.members,
-            surprise=fit.surprise if self.prepared.apart else np.nan,
+            surprise=fit.surprise,
             chosen=float(np.log(fit.hidden)),
         )
         both = with_witness(answer, left, LAST_DIGITS * float(self.prepared.scale[task]))

@@ -173,6 +173,15 @@ def with_others_help(answers: Sequence[Answer]) -> list[Answer]:
     return [answer for answer in answers if answer.chosen <= (most if len(answer.members) > 1 else MOST_CHOSEN)]
 
 
+def beside_others(answers: Sequence[Answer]) -> list[Answer]:
+    """The answers about a task on points of its own, as fits of other tasks together with it let them stand.
+
+    >>> beside_others([Answer("mc", 0.0, 0.1, 0.0, 9.0, np.subtract, "")])[0].merit
+    0.0
+    """
+    return with_evidence(with_others_help(answers))
+
+
 def with_plain_average(answers: Sequence[Answer], task: Task, multiplicity: Float[np.ndarray, " m"]) -> list[Answer]:
     """The answers, with what their merits pay for being many errors away from the plain average, as from a witness.
 

@@ -20,13 +20,14 @@ import numpy as np
 from jaxtyping import Float
 
 from ..data import Task, Tasks, finite_array, require
+from ..data.about_inputs import HeavyInput
 from ..data.tails import LIGHT, grows, outermost
-from ..data.task import HeavyInput
+from ..data.unconstrain import unconstrain
 from ..data.validation import column_names
 from .designs import standard_normal
 from .distribution import Distribution
 from .families import as_distribution, number
-from .natural import LogarithmsAndLogits
+from .natural import seen_otherwise
 
 Columns = dict[str, Float[np.ndarray, " n"]]
 Rows = Float[np.ndarray, "n d"]
@@ -101,6 +102,7 @@ class GaussianInputs(Inputs):
             marginal.require_told_apart(name)
         self.correlation = _correlation(correlation, self.names)
         self._factor = np.linalg.cholesky(self.correlation)
+        self._otherwise = list(seen_otherwise(self.marginals.values()))
 
     def sample(self, n: int, seed: Any = 0, design: str = "random") -> Columns:
         """n points, "random", "latin-hypercube" or "sobol"; `seed` is whatever `numpy.random.default_rng` takes."""
@@ -125,15 +127,14 @@ class GaussianInputs(Inputs):
         z = np.linalg.solve(self._factor, self._normal(x).T).T
         return z, -z
 
-    def coordinates_apart(self, points: Rows) -> tuple[Rows, Rows]:
-        """z of every input for itself, with its scores, from points in the coordinates of estimates."""
-        z = points @ self._factor.T
-        return z, self._linked(z) - z
-
-    def from_coordinates(self, points: Rows) -> Rows:
-        """The inputs themselves, from points in the coordinates of estimates."""
-        z = self.coordinates_apart(points)[0]
-        return np.column_stack([m.from_normal(z[:, j]) for j, m in enumerate(self.marginals.values())])
+    def by_logarithms(self, points: Rows, scores: Rows) -> tuple[Rows, Rows]:
+        """From Gaussian points to each input, those with bounds by logarithms and logits, and the scores of the law."""
+        there, laws = points @ self._factor.T, list(self.marginals.values())
+        x = np.column_stack([law.from_normal(there[:, j]) for j, law in enumerate(laws)])
+        slopes, axes = self._linked(there) - there, self._otherwise
+        low, high = np.array([laws[j].law.support() for j in axes]).T
+        there[:, axes], slopes[:, axes] = unconstrain(x[:, axes], self.score(x)[:, axes], low, high)
+        return there, slopes
 
     def task(self, x: Any, values: Any, name: str | None = None) -> Task:
         """A model's values at points x, as a task for `vvcv.estimate`, which knows of heavy tails that they grow into,
@@ -144,7 +145,7 @@ class GaussianInputs(Inputs):
         task, z = super().task(x, values, name), self._normal(x)
         each = ((HeavyInput(name, law.power), np.abs(z[:, j])) for j, (name, law) in enumerate(self.marginals.items()))
         tails = [heavy for heavy, distance in each if heavy.power < LIGHT and grows(task.values, outermost(distance))]
-        return replace(task, tails=tuple(tails), elsewhere=LogarithmsAndLogits.of(self))
+        return replace(task, tails=tuple(tails), elsewhere=self.by_logarithms if self._otherwise else None)
 
     def __repr__(self) -> str:
         inside = ", ".join(f"{name}={marginal}" for name, marginal in self.marginals.items())

@@ -16,7 +16,8 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from ..candidates.fits import KernelFit
-from ..candidates.kernel import Options, best_of, independent, joint
+from ..candidates.kernel import Options, best_of, independent
+from ..candidates.several import joint
 from ..data import Coordinates, Prepared
 from ..kernels import Side
 from ..stein import SteinKernel, gram
