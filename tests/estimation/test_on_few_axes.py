@@ -114,7 +114,7 @@ def test_a_task_that_is_not_followed_is_no_place_for_another_to_start_from(monke
 
     after = errors()
     monkeypatch.setattr(rungs, "HARDLY_FOLLOWED", np.inf)
-    assert after < 0.5 * errors(), "measured: .35; .18 where fits of one task alone may choose what they like"
+    assert after < 0.3 * errors()
 
 
 def test_a_fourth_power_is_exact():

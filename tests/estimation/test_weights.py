@@ -8,6 +8,7 @@ import pytest
 from vvcv import estimate, inputs
 from vvcv.data import Task
 from vvcv.estimation.weights import (
+    ALIKE,
     EVIDENCE,
     GOOD_ENOUGH,
     MOST_CHOSEN,
@@ -139,10 +140,11 @@ def test_a_fit_pays_for_another_of_the_same_tasks_under_which_values_are_likelie
 
 def test_a_fit_of_few_values_alone_is_heard_only_where_it_chose_few_numbers_or_no_others_help():
     alone = replace(answer(0.0, 0.1, -3.0), members=(1,), chosen=1.1 * MOST_CHOSEN)
-    joint, few = replace(alone, members=(0, 1)), replace(alone, chosen=0.9 * MOST_CHOSEN)
+    joint, few = replace(alone, members=(0, 1), alike=ALIKE), replace(alone, chosen=0.9 * MOST_CHOSEN)
     average = answer(0.0, 1.0, 0.0, "mc")
     assert with_others_help([average, alone, joint, few]) == [average, joint, few]
-    assert with_others_help([average, alone]) == [average, alone]
+    for others in ([], [replace(joint, alike=0.9 * ALIKE)]):
+        assert with_others_help([average, alone, *others]) == [average, alone, *others]
     crowded = replace(joint, chosen=1.1)
     assert with_others_help([crowded, joint, average]) == [joint, average]
     assert with_others_help([crowded, average]) == [crowded, average]

@@ -114,6 +114,10 @@ class KernelFit:
         """How alike the model takes the members to be."""
         return correlation(self.task_covariance)
 
+    def alike(self, member: int) -> float:
+        """How much a member is like the one most like it of those that were fitted with it; 0 alone."""
+        return float(np.delete(np.abs(self.task_correlation[member]), member).max(initial=0.0))
+
     @cached_property
     def std_error(self) -> Float[np.ndarray, " m"]:
         """Standard errors of the means: what a new sample would change, and what no sample of this size can know.

@@ -117,6 +117,10 @@ class OneFunctionFit:
         """By what errors are larger than values say that parameters were tuned on."""
         return self.fit.hidden
 
+    def alike(self, member: int) -> float:
+        """All members are one function."""
+        return 1.0
+
     @property
     def left_out_error(self) -> Float[np.ndarray, " m"]:
         """How large residuals of a member's left-out values are, as all of the one fit say."""

@@ -278,6 +278,7 @@ class Ladder:
             members=fit.members,
             surprise=fit.surprise,
             chosen=float(np.log(fit.hidden)),
+            alike=fit.alike(member) if self.prepared.apart else 0.0,
         )
         both = with_witness(answer, left, LAST_DIGITS * float(self.prepared.scale[task]))
         return [view.in_full(self.prepared, task, each) for each in both]

@@ -61,6 +61,10 @@ GOOD_ENOUGH = 0.001
 #: hierarchical posterior would be covered in 89, not 93 %.
 EVIDENCE = 0.5
 
+#: How much another task has to be like one for its values to say anything about this one's: models of one thing
+#: correlate by .8 to 1 in most fits, functions that have nothing to do with each other by less than .15 (own points).
+ALIKE = 0.5
+
 #: The least error of a mean, relative to numbers of its size: their sums are rounded by as much, even where a fit
 #: leaves nothing.
 ROUNDING = 16 * np.finfo(float).eps
@@ -74,7 +78,7 @@ class Answer:
     the Monte Carlo error of the residuals that are left when every value is predicted from the others (cross-fitted);
     and what each row, in the order given, moves the mean by, where that was kept; and the tasks that were
     fitted together, with how unlikely a value of theirs is under the model, and the logarithm of what errors pay for
-    numbers chosen on the values: how many for each of these.
+    numbers chosen on the values: how many for each of these; and how much the task is like another of them.
     """
 
     method: str
@@ -91,6 +95,7 @@ class Answer:
     members: tuple[int, ...] = ()
     surprise: float = np.nan
     chosen: float = 0.0
+    alike: float = 0.0
 
 
 class Witness(NamedTuple):
@@ -157,19 +162,18 @@ def with_evidence(answers: Sequence[Answer]) -> list[Answer]:
 
 
 def with_others_help(answers: Sequence[Answer]) -> list[Answer]:
-    """The answers, if tasks were fitted together, without those that chose too many numbers on the values.
+    """The answers, if other tasks are like this one, without those that chose too many numbers on the values.
 
     Of one task alone at most so many for each value; of all together no more than values, unless none did with fewer.
 
     >>> one = Answer("cf", 0.0, 0.1, 0.0, 9.0, np.subtract, "alone", members=(0,), chosen=0.9)
-    >>> both = [one, replace(one, description="together", members=(0, 1), chosen=0.1)]
+    >>> both = [one, replace(one, description="together", members=(0, 1), chosen=0.1, alike=0.9)]
     >>> [answer.description for answer in with_others_help(both)], len(with_others_help([one]))
     (['together'], 1)
     """
-    together = [answer.chosen for answer in answers if len(answer.members) > 1]
-    if not together:
+    if max((answer.alike for answer in answers), default=0.0) < ALIKE:
         return list(answers)
-    most = max(1.0, min(together))
+    most = max(1.0, min(answer.chosen for answer in answers if len(answer.members) > 1))
     return [answer for answer in answers if answer.chosen <= (most if len(answer.members) > 1 else MOST_CHOSEN)]
 
 
