@@ -196,6 +196,11 @@ class KernelFit:
         return self._errors.hidden
 
     @property
+    def chosen(self) -> float:
+        """How many parameters were tuned for each value."""
+        return self._errors.chosen
+
+    @property
     def _errors(self) -> Errors:
         return self.solution.judgement.errors
 

@@ -117,6 +117,11 @@ class OneFunctionFit:
         """By what errors are larger than values say that parameters were tuned on."""
         return self.fit.hidden
 
+    @property
+    def chosen(self) -> float:
+        """How many parameters were tuned for each value."""
+        return self.fit.chosen
+
     def alike(self, member: int) -> float:
         """All members are one function."""
         return 1.0

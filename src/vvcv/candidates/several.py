@@ -190,11 +190,14 @@ def _shared_and_own(
     designs = {system: tuning_design(prepared, members, c, 0, False) for system, c in coordinates.items()}
     few, attempts = {system: few_rows(design) for system, design in designs.items()}, []
     for frame, shared, part in starts:
-        alone = {k: _own_start(own[task], coordinates[frame.system], frame, options) for k, task in enumerate(members)}
         sizes = np.bincount(designs[frame.system].side.task)
-        chosen = {k: model for k, model in alone.items() if enough_alone(model, frame.level, sizes[k])}
-        if chosen:
-            model = shared_and_own(shared, chosen, part)
+        alone = {
+            k: _own_start(own[task], coordinates[frame.system], frame, options)
+            for k, task in enumerate(members)
+            if enough_alone(own[task].found.model, frame.level, sizes[k])
+        }
+        if alone:
+            model = shared_and_own(shared, alone, part)
             attempts.append(partial(refit, frame, few[frame.system], model, options.criterion))
     if not attempts:
         return []

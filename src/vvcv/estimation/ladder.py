@@ -277,7 +277,7 @@ class Ladder:
             moves=in_order(fit.prepared.distinct[task], move),
             members=fit.members,
             surprise=fit.surprise,
-            chosen=float(np.log(fit.hidden)),
+            chosen=fit.chosen,
             alike=fit.alike(member) if self.prepared.apart else 0.0,
         )
         both = with_witness(answer, left, LAST_DIGITS * float(self.prepared.scale[task]))

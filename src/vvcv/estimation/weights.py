@@ -6,10 +6,10 @@
 
 The error is what a model promises, or its error bar where that is wider and still says something (`doubt`). The size
 is the residuals' root mean square or, where tasks have points of their own, that of all of them, not of the largest
-alone (`linear_system.mean_errors`); there s is larger, too, if another fit of the same tasks makes the values likelier
-(`with_evidence`), and everywhere if the plain average speaks against it (`with_plain_average`). A clearly better fit
-takes all the weight; where the evidence is thin, fits share it, and the error bar is that of the mixture: rivals widen
-it by how much they disagree.
+alone (`linear_system.mean_errors`). There s is larger, too, if another fit of the same tasks makes the values likelier
+(`with_evidence`), and a fit that chose too many numbers has no say (`without_luck`); everywhere s is larger if the
+plain average speaks against an answer (`with_plain_average`). A clearly better fit takes all the weight; where the
+evidence is thin, fits share it, and the error bar is that of the mixture: rivals widen it by how much they disagree.
 """
 
 from __future__ import annotations
@@ -77,8 +77,8 @@ class Answer:
     The merit is the logarithm of s above: less is better. Beside the error bar stand what the model alone claims, and
     the Monte Carlo error of the residuals that are left when every value is predicted from the others (cross-fitted);
     and what each row, in the order given, moves the mean by, where that was kept; and the tasks that were
-    fitted together, with how unlikely a value of theirs is under the model, and the logarithm of what errors pay for
-    numbers chosen on the values: how many for each of these; and how much the task is like another of them.
+    fitted together, with how unlikely a value of theirs is under the model, how many numbers were chosen for each of
+    their values, and how much this task is like another of them.
     """
 
     method: str
@@ -161,14 +161,14 @@ def with_evidence(answers: Sequence[Answer]) -> list[Answer]:
     ]
 
 
-def with_others_help(answers: Sequence[Answer]) -> list[Answer]:
+def without_luck(answers: Sequence[Answer]) -> list[Answer]:
     """The answers, if other tasks are like this one, without those that chose too many numbers on the values.
 
     Of one task alone at most so many for each value; of all together no more than values, unless none did with fewer.
 
     >>> one = Answer("cf", 0.0, 0.1, 0.0, 9.0, np.subtract, "alone", members=(0,), chosen=0.9)
     >>> both = [one, replace(one, description="together", members=(0, 1), chosen=0.1, alike=0.9)]
-    >>> [answer.description for answer in with_others_help(both)], len(with_others_help([one]))
+    >>> [answer.description for answer in without_luck(both)], len(without_luck([one]))
     (['together'], 1)
     """
     if max((answer.alike for answer in answers), default=0.0) < ALIKE:
@@ -178,12 +178,12 @@ def with_others_help(answers: Sequence[Answer]) -> list[Answer]:
 
 
 def beside_others(answers: Sequence[Answer]) -> list[Answer]:
-    """The answers about a task on points of its own, as fits of other tasks together with it let them stand.
+    """The answers about a task on points of its own that luck does not explain, each with its lag in evidence paid.
 
     >>> beside_others([Answer("mc", 0.0, 0.1, 0.0, 9.0, np.subtract, "")])[0].merit
     0.0
     """
-    return with_evidence(with_others_help(answers))
+    return with_evidence(without_luck(answers))
 
 
 def with_plain_average(answers: Sequence[Answer], task: Task, multiplicity: Float[np.ndarray, " m"]) -> list[Answer]:

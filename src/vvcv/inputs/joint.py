@@ -137,10 +137,9 @@ class GaussianInputs(Inputs):
         return there, slopes
 
     def task(self, x: Any, values: Any, name: str | None = None) -> Task:
-        """A model's values at points x, as a task for `vvcv.estimate`, which knows of heavy tails that they grow into,
-        and of coordinates in which bounded inputs are linear.
+        """A model's values at points x, as a task for `vvcv.estimate`, which knows what normal coordinates do not show.
 
-        Standard normal coordinates do not show them.
+        That is heavy tails that values grow into, and inputs with bounds as they are by logarithms and logits.
         """
         task, z = super().task(x, values, name), self._normal(x)
         each = ((HeavyInput(name, law.power), np.abs(z[:, j])) for j, (name, law) in enumerate(self.marginals.items()))

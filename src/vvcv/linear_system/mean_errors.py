@@ -59,7 +59,7 @@ class Errors:
     jackknife: Float[np.ndarray, " T"]
     drift: Float[np.ndarray, " T"]
     usual: Float[np.ndarray, " T"]
-    hidden: float
+    chosen: float
     residual: Float[np.ndarray, " N *m"]
     move: Float[np.ndarray, "T N"]
 
@@ -72,7 +72,8 @@ class Errors:
         move = system.influence[0] * residual.T if shared else system.influence[: design.tasks] * residual
         if design.weight is not None:  # in units of the values again
             residual, variance = (residual.T * design.weight).T, (variance.T * design.weight**2).T
-        hidden, own = float(np.exp(tuned / design.values.size)), own_scale(system, design)
+        chosen, own = tuned / design.values.size, own_scale(system, design)
+        hidden = np.exp(chosen)
         off, left_out = (np.sqrt(design.task_means(squares)) for squares in (residual**2 / variance, residual**2))
         expected = off * np.sqrt(design.task_means(variance))
         most = off * np.exp(design.task_means(np.log(variance)) / 2)
@@ -83,10 +84,15 @@ class Errors:
             jackknife=hidden * np.sqrt(np.sum(_together(move, design.folds) ** 2, axis=1)),
             drift=hidden * np.abs(np.sum(move, axis=1)),
             usual=np.sqrt(np.maximum(left_out, expected) * most),
-            hidden=hidden,
+            chosen=chosen,
             residual=residual,
             move=move,
         )
+
+    @property
+    def hidden(self) -> float:
+        """By what errors are larger than values say of which so many numbers were chosen on each: exp(k/N)."""
+        return float(np.exp(self.chosen))
 
     @property
     def merit(self) -> Float[np.ndarray, " T"]:
