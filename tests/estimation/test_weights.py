@@ -1,4 +1,4 @@
-"""One answer out of several: weights, doubt, and the plain average as a witness."""
+"""One answer out of several: weights, doubt, witnesses."""
 
 from dataclasses import replace
 
@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from vvcv import estimate, inputs
-from vvcv.data import Task
 from vvcv.estimation.weights import (
     ALIKE,
     EVIDENCE,
@@ -19,7 +18,6 @@ from vvcv.estimation.weights import (
     doubt,
     weigh,
     with_evidence,
-    with_plain_average,
     with_witness,
     without_luck,
 )
@@ -165,42 +163,3 @@ def test_many_runs_of_a_cheap_model_keep_fifteen_of_a_dear_one_from_being_explai
     exact = weight @ np.exp(-3 * np.outer(node + 1, node + 1) / 4) @ weight / 4
     off = [abs(found.mean[1] - exact) for found in known]
     assert off[0] < 0.5 * off[1] and known[0].std_error[1] < 0.8 * known[1].std_error[1]
-
-
-ONCE = np.ones(100)
-
-
-def values_with_mean(mean: float, seed: int = 0) -> Task:
-    """100 independent values with this mean and a standard error of .1."""
-    z = np.random.default_rng(seed).normal(size=100)
-    values = mean + (z - z.mean()) / z.std()
-    return Task(values, -values, values)
-
-
-def test_an_answer_that_the_plain_average_rules_out_pays_for_it_and_one_that_it_doubts_does_not():
-    near, far, further = (answer(mean, 0.001, -3.0) for mean in (0.35, 0.9, -2.0))
-    merits = [after.merit for after in with_plain_average([near, far, further], values_with_mean(0.0), ONCE)]
-    assert merits[0] == -3.0
-    assert -2.5 < merits[1] < merits[2]
-
-
-def test_a_long_tail_that_the_sample_has_missed_speaks_for_an_answer():
-    values = np.random.default_rng(1).exponential(size=100) ** 2
-    task, mean, error = Task(values, -values, values), values.mean(), values.std() / 10
-    above, below = with_plain_average([answer(mean + k * error, 0.001, -3.0) for k in (6, -6)], task, ONCE)
-    assert above.merit < below.merit and below.merit > -2
-
-
-def test_a_chain_that_nobody_has_said_is_one_rules_nothing_out():
-    steps = np.random.default_rng(2).normal(size=500)
-    x = [steps[0]]
-    for step in steps[1:]:
-        x.append(0.99 * x[-1] + np.sqrt(1 - 0.99**2) * step)
-    task = Task(np.array(x), -np.array(x), np.array(x))
-    assert abs(np.mean(x)) > 10 * np.std(x) / np.sqrt(500)
-    assert with_plain_average([answer(0.0, 0.001, -3.0)], task, np.ones(500))[0].merit == -3.0
-
-
-def test_rows_given_again_and_again_are_no_surer():
-    task, far = values_with_mean(0.0), answer(0.9, 0.001, -3.0)
-    assert with_plain_average([far], task, np.full(10, 10.0))[0].merit == -3.0

@@ -142,3 +142,13 @@ def test_estimates_and_fits_on_a_device_are_those_of_the_host():
     assert abs(mine.mean - host.mean) < 0.1 * host.std_error
     np.testing.assert_allclose(fitted.mean, exact.mean, rtol=1e-10)
     np.testing.assert_allclose(fitted.std_error, exact.std_error, rtol=1e-8)
+
+
+def test_squares_of_rows_are_those_of_lapack():
+    for model, design in CASES.values():
+        rows = np.random.default_rng(9).normal(size=(len(design.values), 3))
+        expected = solve(model, design).squares(rows)
+        with on_device():
+            system = solve(model, design)
+            assert isinstance(system, DeviceSystem)
+            np.testing.assert_allclose(system.squares(rows), expected, rtol=1e-8)

@@ -11,6 +11,7 @@ from jaxtyping import Float
 
 from ..data import Coordinates, Prepared
 from ..kernels import Kernel, Own, Separable, Side, correlation
+from ..linear_system.balance import Balance
 from ..linear_system.design import Design, orthonormal_features
 from ..linear_system.mean_errors import Errors, Judgement
 from ..linear_system.merit import merit_of
@@ -175,6 +176,11 @@ class KernelFit:
     def surprise(self) -> float:
         """How unlikely a value is under the model, on average."""
         return self.solution.judgement.surprise
+
+    @property
+    def balance(self) -> Balance | None:
+        """Where it takes the middle of its target to be."""
+        return self.solution.judgement.balance
 
     @property
     def left_out_error(self) -> Float[np.ndarray, " m"]:

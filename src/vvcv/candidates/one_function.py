@@ -113,6 +113,10 @@ class OneFunctionFit:
         return np.nan
 
     @property
+    def balance(self) -> None:
+        """Unknown: its points are of several samples."""
+
+    @property
     def hidden(self) -> float:
         """By what errors are larger than values say that parameters were tuned on."""
         return self.fit.hidden

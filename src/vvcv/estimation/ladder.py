@@ -32,13 +32,14 @@ from ..runtime.once import cached_property
 from ..runtime.progress import announce
 from ..runtime.threads import side_by_side, worth_a_thread
 from ..tuning.attempts import those_that_work
+from .beside_plain import with_plain_average, worth_of_points
 from .diagnosis import Diagnosis
 from .foretold import foretold
 from .methods import KERNEL_METHODS, worth_asking
 from .refusals import RefusedError, no_factor, too_few_points, too_many_rows
 from .streamed import Streamed
 from .views import Look, View, views_of, worth_fitting
-from .weights import ROUNDING, Answer, beside_others, combine, doubt, plain_answer, with_plain_average, with_witness
+from .weights import ROUNDING, Answer, beside_others, combine, doubt, plain_answer, with_witness
 from .witness import LAST_DIGITS, in_order, witness_of
 
 #: Why a task keeps its plain average.
@@ -142,6 +143,10 @@ class Ladder:
         apart = [self._in_groups(rows.points, rows.scores) for rows in looked_at]
         return apart * len(self.tasks) if shared else apart
 
+    @cached_property
+    def _worth(self) -> list[float]:
+        return worth_of_points(self.tasks)
+
     def _in_groups(self, *sample: Float[np.ndarray, "n d"]) -> bool:
         """Whether points are apart however they are seen: an arm of a banana is none of its own."""
         return in_separate_groups(*sample) and all(in_separate_groups(*seen(*sample)) for seen in self._straight)
@@ -180,7 +185,8 @@ class Ladder:
         heard, unseen = beside_others(answers) if self.prepared.apart else answers, self._in_doubt.get(task, 0.0)
         if unseen > 0:
             return [replace(answer, std_error=hypot(answer.std_error, unseen)) for answer in heard]
-        return with_plain_average(heard, self.tasks[task], self.prepared.distinct[task].multiplicity)
+        rows = self.prepared.distinct[task]
+        return with_plain_average(heard, self.tasks[task], rows.multiplicity, self._worth[task])
 
     def _refusal(self, method: str, task: int) -> str:
         name, n = self.prepared.tasks.names[task], len(self.prepared.distinct[task].values)
@@ -279,6 +285,7 @@ class Ladder:
             surprise=fit.surprise,
             chosen=fit.chosen,
             alike=fit.alike(member) if self.prepared.apart else 0.0,
+            balance=fit.balance,
         )
         both = with_witness(answer, left, LAST_DIGITS * float(self.prepared.scale[task]))
         return [view.in_full(self.prepared, task, each) for each in both]

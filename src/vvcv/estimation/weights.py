@@ -8,7 +8,7 @@ The error is what a model promises, or its error bar where that is wider and sti
 is the residuals' root mean square or, where tasks have points of their own, that of all of them, not of the largest
 alone (`linear_system.mean_errors`). There s is larger, too, if another fit of the same tasks makes the values likelier
 (`with_evidence`), and a fit that chose too many numbers has no say (`without_luck`); everywhere s is larger if the
-plain average speaks against an answer (`with_plain_average`). A clearly better fit takes all the weight; where the
+sample speaks against an answer (`beside_plain`). A clearly better fit takes all the weight; where the
 evidence is thin, fits share it, and the error bar is that of the mixture: rivals widen it by how much they disagree.
 """
 
@@ -23,9 +23,9 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from ..candidates.plain import average, effective_size, skewness
+from ..candidates.plain import average, effective_size
 from ..data import Task
-from ..data.chains import effective_sizes
+from ..linear_system.balance import Balance
 from ..linear_system.merit import merit_of
 from ..tuning.levels import MOST_CHOSEN
 
@@ -40,10 +40,6 @@ NEGLIGIBLE = 1e-4
 
 #: Squared distance from the witness, in its own errors, that no one wonders at (5 % of right answers exceed it).
 UNREMARKABLE = 4.0
-
-#: The same from the plain average, of which all sharp answers are equally far: one right answer in 16,000 exceeds it.
-#: (At 4, as from a witness, one in 20 does: squares of varying slopes have errors 1.2 times as large.)
-UNHEARD_OF = 16.0
 
 #: What a squared distance beyond that costs in the merit: enough to doubt a sharp answer, too little to refuse one
 #: because the sample has missed a tail.
@@ -78,7 +74,7 @@ class Answer:
     the Monte Carlo error of the residuals that are left when every value is predicted from the others (cross-fitted);
     and what each row, in the order given, moves the mean by, where that was kept; and the tasks that were
     fitted together, with how unlikely a value of theirs is under the model, how many numbers were chosen for each of
-    their values, and how much this task is like another of them.
+    their values, and how much this task is like another of them; and where the fit takes the target's middle to be.
     """
 
     method: str
@@ -96,6 +92,7 @@ class Answer:
     surprise: float = np.nan
     chosen: float = 0.0
     alike: float = 0.0
+    balance: Balance | None = None
 
 
 class Witness(NamedTuple):
@@ -186,26 +183,6 @@ def beside_others(answers: Sequence[Answer]) -> list[Answer]:
     return with_evidence(without_luck(answers))
 
 
-def with_plain_average(answers: Sequence[Answer], task: Task, multiplicity: Float[np.ndarray, " m"]) -> list[Answer]:
-    """The answers, with what their merits pay for being many errors away from the plain average, as from a witness.
-
-    Where a target has several modes a fit may take the weight of each for something to be learned, and so may its own
-    witness: both predict every value and miss the mean. Rows may be a chain that nobody has said is one, or m different
-    ones that are given again and again, so the average is believed only as far as their order and number allow.
-
-    >>> x = np.random.default_rng(0).normal(size=(100, 1))
-    >>> task, answer = Task(x, -x, x[:, 0]), Answer("cf", 0.0, 0.01, -3.0, 99.0, np.subtract, "")
-    >>> [round(a.merit, 1) for a in with_plain_average([answer, replace(answer, mean=1.0)], task, np.ones(100))]
-    [-3.0, 2.0]
-    """
-    mean, values = float(np.mean(task.values)), task.values
-    different = float(np.sum(multiplicity) ** 2 / np.sum(multiplicity**2))
-    size = min(float(effective_sizes(values[:, None], task.chains)[0]), different)
-    error, bend = float(np.std(values)) / np.sqrt(size), skewness(values)
-    prices = [contradiction(a.mean, mean, error, max(size - 1, 1.0), bend, UNHEARD_OF) for a in answers]
-    return [replace(a, merit=a.merit + price) if price else a for a, price in zip(answers, prices, strict=True)]
-
-
 def plain_answer(task: Task, scale: float) -> Answer:
     """What the plain average says, `scale` being the standard deviation of the values."""
     mean, error = average(task)
@@ -220,31 +197,43 @@ def no_variate(points: Float[np.ndarray, "k d"], scores: Float[np.ndarray, "k d"
     return np.zeros(len(points))
 
 
-def contradiction(
-    mean: float,
-    witness: float,
-    error: float,
-    freedom: float,
-    skewness: float = 0.0,
-    unremarkable: float = UNREMARKABLE,
-) -> float:
+def contradiction(mean: float, witness: float, error: float, freedom: float, skewness: float = 0.0) -> float:
     """What an answer's merit pays for being many standard errors away from a witness that has no bias.
 
     The witness of a fit is its own cross-fitted mean: every value less what the variate, fitted to the others, says of
-    it. The distance counts as Student's t with the witness's degrees of freedom, after Hall's correction for skewed
-    residuals: where the long tail is missed, their average is too low and so is its standard error.
-
-        t + g t^2 / (3 sqrt n) + g^2 t^3 / (27 n) + g / (6 sqrt n),   g the skewness of the residuals
+    it.
 
     >>> contradiction(1.0, 0.0, 0.1, 50.0) > 5 > contradiction(1.0, 0.0, 0.1, 50.0, skewness=3.0)
     True
+    """
+    return price(squared_distance(mean, witness, error, freedom, skewness))
+
+
+def squared_distance(mean: float, witness: float, error: float, freedom: float, skewness: float = 0.0) -> float:
+    """The squared distance from a witness in its errors, as rare as that of Student's t with its degrees of freedom.
+
+    That is after Hall's correction for skewed residuals: where the long tail is missed, their average is too low and so
+    is its standard error.
+
+        t + g t^2 / (3 sqrt n) + g^2 t^3 / (27 n) + g / (6 sqrt n),   g the skewness of the residuals
+
+    >>> round(squared_distance(1.0, 1.5, 0.1, 50.0), 1)
+    20.7
     """
     if error <= 0:
         return 0.0
     t, bend = (witness - mean) / error, skewness / (3 * np.sqrt(freedom + 1))
     corrected = t + bend * t**2 + (bend * t) ** 2 * t / 3 + bend / 2
-    distance = (freedom + 1) * np.log1p(corrected**2 / freedom)
-    return PRICE * max(0.0, float(distance) - unremarkable)
+    return float((freedom + 1) * np.log1p(corrected**2 / freedom))
+
+
+def price(squared: float, unremarkable: float = UNREMARKABLE) -> float:
+    """What an answer's merit pays for a squared distance beyond one that no one wonders at.
+
+    >>> price(4.0), price(12.0)
+    (0.0, 1.0)
+    """
+    return PRICE * max(0.0, squared - unremarkable)
 
 
 def weigh(merits: Sequence[float]) -> Float[np.ndarray, " k"]:

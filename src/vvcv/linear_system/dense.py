@@ -11,7 +11,7 @@ from jaxtyping import Float, Int
 
 from ..runtime.once import cached_property
 from .inverse import diagonal_from_root, inverse_from_root, inverse_of_factor
-from .lapack import potrs, syrk
+from .lapack import potrs, syrk, trmm
 from .system import System, cholesky, log_determinant
 
 
@@ -83,6 +83,14 @@ class DenseSystem(System):
         factor = self._factor
         del self._factor
         return inverse_of_factor(factor)
+
+    def _inverse_squares(self, rows: Float[np.ndarray, "N k"]) -> Float[np.ndarray, " k"]:
+        if "_inverse" in vars(self):
+            half = np.tril(self._inverse, -1)  # x' (half + half' + diagonal) x
+            return np.sum(rows * (2 * half @ rows), axis=0) + np.diag(self._inverse) @ rows**2
+        product = np.array(rows, dtype=float, order="F")
+        trmm(1.0, self._root, product, b"L")
+        return np.sum(product**2, axis=0)
 
     def _inverse_diagonal(self) -> Float[np.ndarray, " N"]:
         return np.diag(self._inverse) if "_inverse" in vars(self) else diagonal_from_root(self._root)

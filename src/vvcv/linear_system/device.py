@@ -74,6 +74,12 @@ class DeviceSystem(System):
         return blocked.triangle_inverse(factor, self._diagonal)
 
     @float64
+    def _inverse_squares(self, rows: Float[np.ndarray, "N k"]) -> Float[np.ndarray, " k"]:
+        missing = (len(self._triangle) - len(rows), -rows.shape[1] % COLUMNS)
+        padded = np.pad(rows, [(0, more) for more in missing])
+        return np.asarray(_squares_of_columns(self._triangle @ padded))[: rows.shape[1]]
+
+    @float64
     def _inverse_diagonal(self) -> Float[np.ndarray, " N"]:
         return np.asarray(_squares_of_columns(self._triangle))[: self._size]
 

@@ -43,6 +43,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from ..stein import axis_shares
+from .balance import Balance
 from .design import Design
 from .merit import merit_of
 from .model import Model
@@ -124,12 +125,13 @@ class Judgement(NamedTuple):
 
     Errors of the means, what their outermost points tell of them, and minus the logarithm of the restricted likelihood,
     on average over what the columns leave of the values: a sum would hold against columns that there is less for the
-    kernel to explain.
+    kernel to explain; and where the middle of the target is.
     """
 
     errors: Errors
     outermost: Outermost
     surprise: float
+    balance: Balance | None
 
     @classmethod
     def of(cls, model: Model, system: System, design: Design, tuned: int) -> Judgement:
@@ -137,7 +139,8 @@ class Judgement(NamedTuple):
         density = 0.0 if design.weight is None else float(np.sum(np.log(design.weight)))
         surprise = (system.restricted_likelihood() + density) / (design.values.size - design.columns.shape[1])
         axes = axis_shares(model.kernel, design.side.points.shape[1])
-        return cls(Errors.of(system, design, tuned), Outermost.of(system, design, axes), surprise)
+        errors, outermost = Errors.of(system, design, tuned), Outermost.of(system, design, axes)
+        return cls(errors, outermost, surprise, Balance.of(system, design))
 
 
 def own_scale(system: System, design: Design) -> Float[np.ndarray, " T"]:

@@ -100,6 +100,10 @@ class System(ABC):
         residual, variance = self.leave_one_out()
         return 0.5 * float(np.sum(np.log(variance) + residual**2 / variance))
 
+    def squares(self, rows: Float[np.ndarray, "N k"]) -> Float[np.ndarray, " k"]:
+        """x' P x of each column: that of values over N - q is the best scale."""
+        return np.maximum(self._inverse_squares(rows) - np.sum((self._reducer.T @ rows) ** 2, axis=0), 0.0)
+
     def leave_rows_out(self, folds: Iterable[Int[np.ndarray, " k"]]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Residuals, (P_SS)^-1 (P y)_S, of each fold S of rows predicted from all others, and their covariance."""
         for rows in _batches(folds):
@@ -107,6 +111,10 @@ class System(ABC):
             covariance = np.linalg.inv(self._inverse_blocks(rows) - reducer @ reducer.swapaxes(1, 2))
             residual = covariance @ weights.reshape(*rows.shape, -1)
             yield from zip(residual.reshape(weights.shape), covariance, strict=True)
+
+    @abstractmethod
+    def _inverse_squares(self, rows: Float[np.ndarray, "N k"]) -> Float[np.ndarray, " k"]:
+        """x' W^-1 x of each column."""
 
     @abstractmethod
     def _inverse_diagonal(self) -> Float[np.ndarray, " N"]:
