@@ -20,7 +20,7 @@ from .kernel import SteinKernel, SteinSum, with_kernel
 Block = Callable[[Any, Any, Any], Array]
 
 #: Rows of a tile: of kernels with a closed form, and of those that are differentiated pair by pair.
-TILE, TILE_OF_PAIRS = 2048, 256
+TILE, TILE_OF_PAIRS = 4096, 256
 
 
 def tile_width(kernel: SteinKernel | SteinSum, size: int) -> int:
@@ -29,7 +29,9 @@ def tile_width(kernel: SteinKernel | SteinSum, size: int) -> int:
     most = TILE if closed else TILE_OF_PAIRS
     if size <= most:
         return size
-    return next(width for width in (TILE, TILE // 2, TILE_OF_PAIRS, 128) if width <= most and size % width == 0)
+    return next(
+        width for width in (TILE, TILE // 2, TILE // 4, TILE_OF_PAIRS, 128) if width <= most and size % width == 0
+    )
 
 
 def lower(block: Block, parameters: Any, rows: Any, width: int) -> Float[Array, "N N"]:
@@ -73,24 +75,48 @@ def kernel_block(kernel: SteinKernel | SteinSum, left: Side, right: Side) -> Flo
         if isinstance(term.kernel, Own):
             groups.setdefault(_shape(term), []).append(term)
     for terms in groups.values():
-        total = _add_own(total, terms, left, right)
+        scalars = jax.tree.map(lambda *leaves: jnp.stack(leaves), *(with_kernel(t, t.kernel.kernel) for t in terms))
+        total = total + _of_their_own(scalars, jnp.asarray([term.kernel.task for term in terms]), left, right)
     return total
 
 
-def _add_own(total: Array, terms: list[SteinKernel], left: Side, right: Side) -> Array:
-    """Terms of one form, one after the other in one loop: compiled once, however many tasks there are."""
-    scalars = jax.tree.map(lambda *leaves: jnp.stack(leaves), *(with_kernel(t, t.kernel.kernel) for t in terms))
-    tasks = jnp.asarray([term.kernel.task for term in terms])
+@jax.custom_vjp
+def _of_their_own(scalars: SteinKernel, tasks: Array, left: Side, right: Side) -> Float[Array, "n m"]:
+    """Terms of one form, one after the other in one loop: compiled once, however many tasks there are.
 
-    @jax.checkpoint  # otherwise the loop keeps, for its gradient, a few tiles for each task
+    Its gradient, in the parameters alone, is a loop of its own: JAX's would compute the terms again on the way there.
+    """
+
     def add(total: Array, one: tuple[SteinKernel, Array]):
         scalar, task = one
-        mine = (left.task == task)[:, None] & (right.task == task)
-        present = (left.task == task).any() & (right.task == task).any()
-        own = jax.lax.cond(present, lambda: scalar.block(left, right), lambda: jnp.zeros_like(total))
-        return jnp.where(mine, total + own, total), None
+        mine, present = _mine(task, left, right)
+        return jax.lax.cond(present, lambda: jnp.where(mine, scalar.block(left, right), total), lambda: total), None
 
-    return jax.lax.scan(add, total, (scalars, tasks))[0]
+    return jax.lax.scan(add, jnp.zeros((len(left.task), len(right.task))), (scalars, tasks))[0]
+
+
+def _pulled_to_their_own(given: tuple[SteinKernel, Array, Side, Side], cotangent: Float[Array, "n m"]) -> Any:
+    scalars, tasks, left, right = given
+
+    def one(_: None, term: tuple[SteinKernel, Array]):
+        scalar, task = term
+        mine, present = _mine(task, left, right)
+
+        def pulled() -> SteinKernel:
+            return jax.vjp(lambda chosen: chosen.block(left, right), scalar)[1](jnp.where(mine, cotangent, 0.0))[0]
+
+        return None, jax.lax.cond(present, pulled, lambda: jax.tree.map(jnp.zeros_like, scalar))
+
+    return jax.lax.scan(one, None, (scalars, tasks))[1], None, None, None
+
+
+_of_their_own.defvjp(lambda *given: (_of_their_own(*given), given), _pulled_to_their_own)
+
+
+def _mine(task: Array, left: Side, right: Side) -> tuple[Array, Array]:
+    """Which entries are of this task on both sides, and whether there are any."""
+    rows, columns = left.task == task, right.task == task
+    return rows[:, None] & columns, rows.any() & columns.any()
 
 
 def _shape(term: SteinKernel) -> Any:
