@@ -10,7 +10,7 @@ and all of the growth by 6e-5, 2e-5, 5e-4 and .08: then points miss where the de
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from jaxtyping import Float
@@ -44,6 +44,18 @@ WORTH_GOING_ON = 0.5
 #: What entries of a rate are multiples of, in standard deviations: finer ones would hang on last digits, and errors are
 #: flat about half of the growth.
 STEP = 2.0**-6
+
+
+class Weight(Protocol):
+    """A positive function w of points under which values f are fitted as f / w, and what it makes of scores."""
+
+    def weight(self, points: Float[np.ndarray, "n d"]) -> Float[np.ndarray, " n"]:
+        """By what a kernel's function is multiplied."""
+
+    def drawn(
+        self, points: Float[np.ndarray, "n d"], scores: Float[np.ndarray, "n d"]
+    ) -> tuple[Float[np.ndarray, "n d"], Float[np.ndarray, "n d"]]:
+        """The same points, and scores of the density times the weight."""
 
 
 class Growth(NamedTuple):

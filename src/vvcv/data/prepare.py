@@ -17,7 +17,7 @@ from .chains import blocks, effective_size
 from .directions import OFF_THE_AXES, Directions, few_directions, gradient_moment, off_diagonal
 from .duplicates import Distinct, merge_duplicates, point_numbers
 from .few_axes import FEW, FOLLOWED, explained, few_axes, unexplained
-from .growth import Growth
+from .growth import Weight
 from .rounding import rounded
 from .standardize import LEADING, AnySystem, Coordinates, Order, can_whiten, covariance_from_scores
 from .task import Tasks
@@ -47,7 +47,7 @@ class Prepared:
     shift: Float[np.ndarray, " T"]
     scale: Float[np.ndarray, " T"]
     axes: Order = None
-    growth: Growth | None = None
+    growth: Weight | None = None
 
     @classmethod
     def of(cls, tasks: Tasks) -> Prepared:

@@ -12,19 +12,25 @@ where those of the points are not: E[s s'] = (nu + d) / (nu + d + 2) Sigma^-1. D
 
 the tail is a Gaussian's: p(y) falls like exp(-rho^2 nu / (nu + d) / 2). Expectations are the same in any coordinates,
 as long as the scores are those of the density in them; a few far points no longer stand alone.
+
+Squares still grow where no point is. Under w p, w = 1 + r^2 / nu, Stein images times w grow as squares do: those of
+polynomials are polynomials of the same degree if p is Student's t, so that means of x and of its products follow from
+as many points as there are products.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import NormalDist
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
 
 from .prepare import Prepared
 from .seen import together
-from .standardize import SMALLEST_PRECISION, Order
+from .standardize import Order
+from .student import LEAST, root_of, student_law
 
 #: Degrees of freedom from which on a tail is light: with fewer, a square has no fourth moment, and averages of
 #: unbounded integrands need many more draws than the error bar says. (Logistic variables seem to have 7.5 to 8.)
@@ -47,10 +53,6 @@ GAUSSIAN = 30.0
 #: t and of logistic variables have less than .13 in 95 %, funnels and slopes of hierarchical models .15 to .25, and are
 #: followed worse if they are drawn in (40 to 1,000 points).
 ROUND = 0.13
-
-#: Least degrees of freedom that a tail is drawn in by: with fewer there is no mean to be estimated.
-LEAST = 1.0
-
 
 #: Integrands grow into the tail whose values spread so much more at the outer points than at the others, and whose
 #: largest distance from the median is so much more than nine tenths of them have: bounded ones do not do both.
@@ -105,10 +107,29 @@ class StudentTail:
         True
         """
         n, d = points.shape
-        factor = _root(scores.T @ scores / n, np.arange(d) if axes is None else axes[::-1])
+        order = np.arange(d) if axes is None else axes[::-1]
+        factor = root_of(scores.T @ scores / n, order)
         if n < FEWEST or factor is None:
             return None
-        centre = np.median(points, axis=0)
+        tail = cls._about(np.median(points, axis=0), factor, points, scores, of_many)
+        if tail is not None and tail.freedom < np.inf:
+            unit = np.sqrt((tail.freedom + d + 2) / (tail.freedom + d))
+            tail = replace(tail, factor=tail.factor * unit)
+            law = student_law(points, scores, tail.freedom, tail.weight(points), order)
+            exact = None if law is None else cls._about(law.centre, law.factor, points, scores, of_many)
+            tail = tail if law is None or exact is None else exact._known(law.freedom)
+        return tail if tail is not None and tail.scatter <= SCATTER and tail.at_most < np.inf else None
+
+    @classmethod
+    def _about(
+        cls,
+        centre: Float[np.ndarray, " d"],
+        factor: Float[np.ndarray, "d d"],
+        points: Float[np.ndarray, "n d"],
+        scores: Float[np.ndarray, "n d"],
+        of_many: int,
+    ) -> StudentTail | None:
+        """What scores say of the tail about a centre, `factor` being its units but for one number."""
         with np.errstate(over="ignore"):
             squared = np.sum(((points - centre) @ factor) ** 2, axis=1)
         if not np.isfinite(squared).all():
@@ -121,10 +142,13 @@ class StudentTail:
         slope = distance @ relative / (distance @ distance)
         scatter = np.sqrt(np.sum((relative - slope * distance) ** 2) / (len(a) - 2))
         surely = slope + _sure(of_many) * scatter / np.linalg.norm(distance)
-        if scatter > SCATTER or surely >= 1:
-            return None
-        freedom, at_most = (max(float(a.mean() / (1 - b)) - d, LEAST) for b in (slope, surely))
-        return cls(freedom, at_most, float(scatter), centre, factor * np.sqrt((freedom + d + 2) / (freedom + d)), outer)
+        d = points.shape[1]
+        freedom, at_most = (max(float(a.mean() / (1 - b)) - d, LEAST) if b < 1 else np.inf for b in (slope, surely))
+        return cls(freedom, at_most, float(scatter), centre, factor, outer)
+
+    def _known(self, freedom: float) -> StudentTail:
+        """The same tail, that of Student's t with exactly these degrees of freedom."""
+        return replace(self, freedom=freedom, at_most=round(freedom, 6))  # 7 are not fewer than 7 by a last digit
 
     @property
     def heavy(self) -> bool:
@@ -147,6 +171,28 @@ class StudentTail:
         w = np.sqrt(f * (nu + d) / nu)
         along = h / (nu * w) * (np.sum(z * s, axis=1, keepdims=True) + d - 2) + 2 * w / (nu + d)
         return z * w, s / w + z * along
+
+    def weight(self, points: Float[np.ndarray, "n d"]) -> Float[np.ndarray, " n"]:
+        """w = 1 + r^2 / nu."""
+        return 1 + np.sum(((points - self.centre) @ self.factor) ** 2, axis=1) / self.freedom
+
+
+class TailWeight(NamedTuple):
+    """The weight of a tail, in the place of that of values that grow (`growth.Weight`)."""
+
+    tail: StudentTail
+
+    def weight(self, points: Float[np.ndarray, "n d"]) -> Float[np.ndarray, " n"]:
+        """w = 1 + r^2 / nu."""
+        return self.tail.weight(points)
+
+    def drawn(
+        self, points: Float[np.ndarray, "n d"], scores: Float[np.ndarray, "n d"]
+    ) -> tuple[Float[np.ndarray, "n d"], Float[np.ndarray, "n d"]]:
+        """The same points, and scores of the density times the weight."""
+        tail = self.tail
+        pull = 2 / tail.freedom * (points - tail.centre) @ tail.factor @ tail.factor.T
+        return points, scores + pull / self.weight(points)[:, None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,19 +249,6 @@ def _sure(of_many: int) -> float:
     """
     normal = NormalDist()
     return -normal.inv_cdf(normal.cdf(-SURE) / of_many)
-
-
-def _root(moment: Float[np.ndarray, "d d"], order: Int[np.ndarray, " d"]) -> Float[np.ndarray, "d d"] | None:
-    """The Cholesky factor of second moments of scores in an order; None where some combination hardly varies."""
-    scale = np.sqrt(np.diag(moment))
-    if not (scale > 0).all():
-        return None
-    unit = moment / np.outer(scale, scale)
-    if np.linalg.eigvalsh(unit)[0] <= SMALLEST_PRECISION:
-        return None
-    root, places = np.empty_like(unit), np.ix_(order, order)
-    root[places] = np.linalg.cholesky(unit[places])
-    return scale[:, None] * root
 
 
 def _log_over(q: Float[np.ndarray, " n 1"]) -> tuple[Float[np.ndarray, " n 1"], Float[np.ndarray, " n 1"]]:

@@ -68,7 +68,7 @@ def _centre(prepared: Prepared, task: int) -> float:
 def growth_of(prepared: Prepared, task: int, strong: float = STRONG) -> Growth | None:
     """The growth of the exponential that a task's values are, if they are one."""
     grown = growing(prepared, task, strong)
-    return None if grown is None else grown.growth
+    return grown.growth if grown is not None and isinstance(grown.growth, Growth) else None
 
 
 def common(

@@ -26,10 +26,11 @@ from ..checks.visited import in_doubt
 from ..data import Prepared
 from ..data.bends import bends_of
 from ..data.duplicates import Distinct
+from ..data.growth import Weight
 from ..data.known import Known
 from ..data.part import Part
 from ..data.seen import OnFewAxes, Seen, Thinned, growing, seen_as
-from ..data.tails import LIGHT, tail_of
+from ..data.tails import LIGHT, StudentTail, TailWeight, tail_of
 from ..runtime.clock import time_for
 from ..runtime.threads import SMALL_SYSTEM, side_by_side
 from .describe import describe
@@ -38,7 +39,7 @@ from .weights import Answer, Variate
 #: What is said of fits in coordinates in which a tail is drawn in or bends are taken out, or which see few axes, of
 #: those with a weight, and of those to inputs whose bounds are taken away in another way than by Gaussian quantiles.
 DRAWN_IN, STRAIGHTENED, ON_FEW_AXES = ", tails drawn in", ", straightened", ", few of all axes"
-BY_PART, GROWING = ", by the law of few axes", ", times an exponential"
+BY_PART, GROWING, HEAVY = ", by the law of few axes", ", times an exponential", ", times a tail's weight"
 BY_LOGARITHMS = ", logarithms and logits of inputs"
 
 #: What means in straightened coordinates may be off by beyond the last values, in units of how far all of these have
@@ -48,6 +49,10 @@ BY_LOGARITHMS = ", logarithms and logits of inputs"
 #: interval scores that differ by less than 1 %. (So it is under the law of few axes: of exponentials and waves of three
 #: models, seeds 24500 to 24505, intervals cover 94 instead of 89 %, with the same scores.)
 STILL_MOVING_THERE = 0.7
+
+#: What fits under the weight of a tail pay in their merit: they have to be 3 times as sure as others, which those of
+#: squares and products are, and more.
+CLEARLY_BETTER = 1.1
 
 #: Seconds that a function of few axes of a known law takes on two cores, with some to spare: 25 take 18 to 36 s.
 SECONDS_EACH = 1.5
@@ -60,18 +65,19 @@ ROWS, MOST_VALUES = (300, 1000), 10_000
 
 class Look(NamedTuple):
     """Other coordinates, what is said of them, whether the data need not be seen as they are, how much of what moved a
-    mean there it may be off by, and the law of the target there, if that is known."""
+    mean there it may be off by, the law of the target there, if that is known, and by what values are divided there."""
 
     seen: Seen
     words: str
     instead: bool
     still_moving: float = 0.0
     known: Known | None = None
+    weight: Weight | None = None
 
 
 class View(NamedTuple):
     """Kernel fits in some coordinates, perhaps to some of the rows; `seen` leads there. Some means are in doubt, since
-    no draw has been far."""
+    no draw has been far; and all merits may have a price."""
 
     fits: KernelFits
     seen: Seen | None = None
@@ -79,6 +85,7 @@ class View(NamedTuple):
     still_moving: float = 0.0
     in_doubt: Mapping[int, float] = {}
     thinned: Thinned | None = None
+    price: float = 0.0
 
     def has(self, fit: KernelFit | OneFunctionFit) -> bool:
         """Whether a fit is one of these."""
@@ -94,7 +101,8 @@ class View(NamedTuple):
         return hypot(float(fit.std_error[member]), self.still_moving * drift)
 
     def in_full(self, full: Prepared, task: int, answer: Answer) -> Answer:
-        """An answer with moves of the rows that were fitted to, among those of all rows given."""
+        """An answer at its price, with moves of the rows that were fitted to among those of all rows given."""
+        answer = replace(answer, merit=answer.merit + self.price) if self.price else answer
         if self.thinned is None or answer.moves is None:
             return answer
         return replace(answer, moves=self.thinned.in_full(full, task, answer.moves))
@@ -108,6 +116,9 @@ def other_looks(prepared: Prepared) -> list[Look]:
     """Coordinates beside the given ones: in which the target is closer to a Gaussian, or that are known to help."""
     tail, bends = tail_of(prepared), bends_of(prepared)
     looks = [] if tail is None else [Look(tail.drawn_in, DRAWN_IN, tail.at_most < LIGHT)]
+    if isinstance(tail, StudentTail):
+        weight = TailWeight(tail)
+        looks.append(Look(weight.drawn, HEAVY, False, weight=weight))
     if bends is not None:
         looks.append(Look(bends.straightened, STRAIGHTENED, bends.surely, STILL_MOVING_THERE, bends.known))
     elsewhere = prepared.tasks[0].elsewhere
@@ -136,8 +147,12 @@ def _usual(fits: KernelFits, looks: Sequence[Look]) -> list[View]:
     prepared, options, tasks = fits.prepared, fits.options, fits.eligible
     views = [] if any(look.instead for look in looks) else [View(fits), *_on_few_axes(fits), *_growing(fits)]
     for look in looks:
-        there = KernelFits(seen_as(prepared, look.seen), options, tasks)
-        views.append(View(there, look.seen, look.words, look.still_moving))
+        there = replace(seen_as(prepared, look.seen), growth=look.weight)
+        one_by_one = look.weight is not None and prepared.apart  # one function's fits know of no weight
+        for members in [(task,) for task in tasks] if one_by_one else [tasks]:
+            price = 0.0 if look.weight is None else CLEARLY_BETTER
+            fits = KernelFits(there, options, members)
+            views.append(View(fits, look.seen, look.words, look.still_moving, price=price))
     return views
 
 
