@@ -50,7 +50,8 @@ def _design(
     multiplicity, block = np.concatenate([r.multiplicity for r in rows]), prepared.blocks(members)
     point, growth = prepared.points_in_common(members), prepared.growth
     weight = None if growth is None else np.concatenate([growth.weight(r.points) for r in rows])
-    return Design.build(side, stacked, multiplicity, len(rows), degree, ridge, block, point, weight)
+    images = None if growth is None else np.concatenate([growth.images(*r[:2], coordinates) for r in rows])
+    return Design.build(side, stacked, multiplicity, len(rows), degree, ridge, block, point, weight, images)
 
 
 def tuning_design(prepared: Prepared, members, coordinates: Coordinates, degree: int, pooled: bool) -> Design:

@@ -260,22 +260,28 @@ def evaluate_variate(
     result = cross @ weights
     if fit.degree:
         result = result + _polynomial_part(fit, z, s, member)
-    if fit.prepared.growth is not None:
-        result = fit.prepared.growth.weight(points) * result
+    growth = fit.prepared.growth
+    if growth is not None:
+        images = growth.images(points, scores, fit.coordinates)
+        last = _coefficients(fit, member)[fit.design.columns.shape[1] - images.shape[1] :]
+        result = growth.weight(points) * (result + images @ last)
     return fit.prepared.scale[fit.members[member]] * result
 
 
+def _coefficients(fit: KernelFit, member: int) -> Float[np.ndarray, " q"]:
+    """Those of the columns that one member's values have."""
+    return fit.solution.coefficients[:, member] if fit.pooled else fit.solution.coefficients
+
+
 def _polynomial_part(fit: KernelFit, z: np.ndarray, s: np.ndarray, member: int) -> np.ndarray:
-    design, coefficients = fit.design, fit.solution.coefficients
+    design, coefficients = fit.design, _coefficients(fit, member)
     start = design.tasks
     for task in range(design.tasks):
         rows = design.rows(task)
         _, transform = orthonormal_features(design.side.points[rows], design.side.scores[rows], fit.degree)
         width = transform.shape[1]
         if fit.pooled or task == member:
-            block = coefficients[start : start + width]
-            block = block[:, member] if fit.pooled else block
-            return polynomial_features(z, s, fit.degree) @ (transform @ block)
+            return polynomial_features(z, s, fit.degree) @ (transform @ coefficients[start : start + width])
         start += width
     raise AssertionError("every member has its own columns")
 

@@ -6,6 +6,10 @@ Its Stein kernel is that of k with scores s + rate / 2, times both weights: what
 drawn towards where f is large. There f / w is as large on one side as what a constant becomes, 1 / w, is on the other.
 (From 100 normal points E exp(x) is off by 3e-4 without a weight, and with weights of a quarter, a half, three quarters
 and all of the growth by 6e-5, 2e-5, 5e-4 and .08: then points miss where the density is drawn to.)
+
+Where a tail falls exponentially itself, as those of Gumbel and logistic variables do, much of the mean lies beyond the
+last points. There scores are flat, and the Stein image of the field rate exp(rate . x) is a multiple of f: beside the
+kernel it stands as a column of its own, (|rate|^2 + rate . s) exp(rate . x), with a coefficient for f to choose.
 """
 
 from __future__ import annotations
@@ -17,17 +21,22 @@ from jaxtyping import Float
 from scipy.optimize import least_squares
 
 from .directions import normal_scores
-
-#: Growth along the points, in one of their standard deviations, from which on it is given to a weight: exp(x / 2) is
-#: followed to a millionth of its spread from 100 points as it is, exp(x) to a ten-thousandth.
-STRONG = 0.6
+from .standardize import Coordinates
 
 #: The most: where exp(3x) has its mean there are no points, and a weight as large would leave few of those there are.
 STRONGEST = 3.0
 
-#: Part of the squares left by a line that an exponential leaves at most, and part of all squares: what values do else
-#: is not to be much, and what bends otherwise does not grow.
-BENT, LEFT = 0.25, 0.1
+#: Part of all squares that an exponential leaves at most: what values do else is not to be much.
+LEFT = 0.1
+
+#: Degree of the polynomial along the same way that leaves no less than an exponential, but for chance: what grows like
+#: a power, or bends and goes on straight, is no exponential, and beyond the last points far below one. (Of u^4 under a
+#: Gumbel an exponential leaves two hundredths, and with it the mean is off by several errors of the plain average.)
+POWERS = 4
+
+#: What a polynomial may leave less by, in what is left for a value: two numbers more take off as much by chance, once in
+#: twenty samples.
+BY_CHANCE = 6.0
 
 #: Skewness of values up to which nothing is looked for: of samples of 60 points one in a hundred of an exponential as
 #: weak as that has less, and most integrands of a posterior do.
@@ -57,6 +66,11 @@ class Weight(Protocol):
     ) -> tuple[Float[np.ndarray, "n d"], Float[np.ndarray, "n d"]]:
         """The same points, and scores of the density times the weight."""
 
+    def images(
+        self, points: Float[np.ndarray, "n d"], scores: Float[np.ndarray, "n d"], coordinates: Coordinates
+    ) -> Float[np.ndarray, "n k"]:
+        """Stein images, divided by w, that values may go on as beyond the last points, of scores as drawn here."""
+
 
 class Growth(NamedTuple):
     """The weight exp((x - centre) . rate / 2) of points x, and what it makes of scores."""
@@ -74,11 +88,16 @@ class Growth(NamedTuple):
         """The same points, and scores of the density times the weight."""
         return points, scores + self.rate / 2
 
+    def images(
+        self, points: Float[np.ndarray, "n d"], scores: Float[np.ndarray, "n d"], coordinates: Coordinates
+    ) -> Float[np.ndarray, "n 1"]:
+        """That of the field r w^2, r the rate in standard coordinates: (|r|^2 + r . s) w^2, of scores s + r / 2."""
+        rate = coordinates.scores(self.rate[None])[0]
+        return self.weight(points)[:, None] * (coordinates.scores(scores) @ rate + rate @ rate / 2)[:, None]
 
-def growth_rate(
-    points: Float[np.ndarray, "n d"], values: Float[np.ndarray, " n"], strong: float = STRONG
-) -> Float[np.ndarray, " d"] | None:
-    """The rate of the exponential that values are; None where they do not grow, not strongly, or not like one.
+
+def growth_rate(points: Float[np.ndarray, "n d"], values: Float[np.ndarray, " n"]) -> Float[np.ndarray, " d"] | None:
+    """The rate of the exponential that values are; None where they do not grow, or not like one.
 
     >>> x = np.random.default_rng(0).normal(size=(80, 2))
     >>> growth_rate(x, np.exp(x[:, 0]))
@@ -102,12 +121,11 @@ def growth_rate(
     best = int(np.argmin(left))
     if left[best] > WORTH_GOING_ON * whole:
         return None
-    straight = float(np.sum((centred - lines @ slopes[:, 1]) ** 2))
     left_at_best, rate = _exponential(points, centred, RATES[best] / spread * slopes[1:, 0])
-    strength = float(np.std(points @ rate))
-    if left_at_best > min(BENT * straight, LEFT * whole) or not strong <= strength <= STRONGEST:
+    if left_at_best > min(LEFT * whole, _left_by_powers(points @ rate, centred)):
         return None
-    return np.round(rate / STEP) * STEP + 0.0  # no zero has a sign
+    rate = np.round(rate / STEP) * STEP + 0.0  # no zero has a sign
+    return rate if 0 < np.std(points @ rate) <= STRONGEST else None
 
 
 def _exponential(
@@ -134,6 +152,12 @@ def _exponential(
 def _curve(points: Float[np.ndarray, "n d"], rate: Float[np.ndarray, " d"]) -> Float[np.ndarray, "n 2"]:
     along = points @ rate
     return np.column_stack([np.ones(len(points)), np.exp(along - along.max())])
+
+
+def _left_by_powers(along: Float[np.ndarray, " n"], values: Float[np.ndarray, " n"]) -> float:
+    """Squares that a polynomial leaves, and what it takes off by chance."""
+    powers, freedom = np.polynomial.Chebyshev.fit(along, values, POWERS), max(len(values) - POWERS - 1, 1)
+    return float(np.sum((values - powers(along)) ** 2)) * (1 + BY_CHANCE / freedom)
 
 
 def _left_along(along: Float[np.ndarray, " n"], centred: Float[np.ndarray, " n"]) -> Float[np.ndarray, " k"]:

@@ -14,7 +14,7 @@ from jaxtyping import Float, Int
 from .directions import some_rows
 from .duplicates import Distinct
 from .few_axes import FEW, WORTH_A_LOOK, unexplained
-from .growth import STRONG, Growth, growth_rate
+from .growth import Growth, growth_rate
 from .prepare import Prepared
 from .rounding import rounded
 from .standardize import Coordinates
@@ -45,7 +45,7 @@ def seen_as(prepared: Prepared, seen: Seen) -> Prepared:
     return replace(prepared, tasks=Tasks(tasks), distinct=tuple(rows))
 
 
-def growing(prepared: Prepared, task: int, strong: float = STRONG) -> Prepared | None:
+def growing(prepared: Prepared, task: int) -> Prepared | None:
     """One task under its density times the weight of how its values grow; None where they do not.
 
     >>> x = np.random.default_rng(0).normal(size=(80, 2))
@@ -59,7 +59,7 @@ def growing(prepared: Prepared, task: int, strong: float = STRONG) -> Prepared |
     coordinates = prepared.coordinates((0 if prepared.tasks.share_points else task,), "scaled")
     some = some_rows(len(rows.values))
     points, values = coordinates.points(rows.points[some]), prepared.standard_values(task)[some]
-    rate = growth_rate(rounded(points), rounded(values), strong)
+    rate = growth_rate(rounded(points), rounded(values))
     if rate is None:
         return None
     growth = Growth(coordinates.gradient(rate), coordinates.origin)

@@ -29,7 +29,7 @@ from jaxtyping import Float, Int
 
 from .prepare import Prepared
 from .seen import together
-from .standardize import Order
+from .standardize import Coordinates, Order
 from .student import LEAST, root_of, student_law
 
 #: Degrees of freedom from which on a tail is light: with fewer, a square has no fourth moment, and averages of
@@ -193,6 +193,12 @@ class TailWeight(NamedTuple):
         tail = self.tail
         pull = 2 / tail.freedom * (points - tail.centre) @ tail.factor @ tail.factor.T
         return points, scores + pull / self.weight(points)[:, None]
+
+    def images(
+        self, points: Float[np.ndarray, "n d"], scores: Float[np.ndarray, "n d"], coordinates: Coordinates
+    ) -> Float[np.ndarray, "n 0"]:
+        """None: polynomials under the weight go on as squares do."""
+        return np.empty((len(points), 0))
 
 
 @dataclass(frozen=True, eq=False)

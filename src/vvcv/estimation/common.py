@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..data import Prepared, Tasks, as_tasks, require
-from ..data.growth import STRONG, Growth
+from ..data.growth import Growth
 from ..data.seen import growing
 
 
@@ -58,17 +58,20 @@ def centred(tasks: Tasks, names: Sequence[str]) -> tuple[Tasks, dict[str, float]
 def _centre(prepared: Prepared, task: int) -> float:
     """The plain average; of a + b exp(r . x) it is a, so that squares are exponentials, too, and are fitted as such."""
     points, values = prepared.tasks[task].points, prepared.tasks[task].values
-    growth = growth_of(prepared, task, strong=STRONG / 2)  # squares grow twice as strongly
+    growth = growth_of(prepared, task)
     if growth is None:
         return float(np.mean(values))
     both = np.column_stack([np.ones(len(values)), growth.weight(points) ** 2])
     return float(np.linalg.lstsq(both, values)[0][0])
 
 
-def growth_of(prepared: Prepared, task: int, strong: float = STRONG) -> Growth | None:
-    """The growth of the exponential that a task's values are, if they are one."""
-    grown = growing(prepared, task, strong)
-    return grown.growth if grown is not None and isinstance(grown.growth, Growth) else None
+def growth_of(prepared: Prepared, task: int, strong: float = 0.0) -> Growth | None:
+    """The growth of the exponential that a task's values are, if they are one as strong, in standard deviations."""
+    grown = growing(prepared, task)
+    growth = None if grown is None else grown.growth
+    if not isinstance(growth, Growth):
+        return None
+    return growth if np.std(prepared.distinct[task].points @ growth.rate) >= strong else None
 
 
 def common(

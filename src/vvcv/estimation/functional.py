@@ -24,6 +24,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from ..data import Prepared, Task, Tasks, as_tasks, probability_between, require
+from ..data.rounding import QUANTUM
 from ..report import printable, with_error
 from ..report.table import gain as gain_words
 from ..runtime.precision import float64
@@ -97,6 +98,10 @@ class Functional:
 
     __repr__ = __str__
 
+
+#: Growth in a standard deviation of points from which on a kernel needs a weight for it: exp(x / 2) is followed to a
+#: millionth of its spread from 100 normal points as it is, exp(x) to a ten-thousandth.
+STRONG = 0.6
 
 #: As many looks at an error as a bar tells of it. At 1 to 3 root mean squares of z lie nearer to one than without
 #: another look (12 functions, 100 replications each): .52 to 1.07 instead of .58 to 1.18.
@@ -174,13 +179,16 @@ def _by_linear_parts(
     several = np.flatnonzero(shown & (np.count_nonzero(slopes, axis=1) > 1))  # that of one mean was fitted already
     values = slopes[several] @ np.array([task.values for task in tasks])
     parts = [tasks[0].carrying(row, f"linear part {k}") for k, row in zip(several, values, strict=True)]
-    followed = _as_well_followed(tasks, parts, slopes[several] != 0)
+    # Errors of means say nothing of what they cancel to beyond the digits that they are judged on.
+    beyond = np.std(values, axis=1) <= QUANTUM * np.abs(slopes[several]) @ [np.std(task.values) for task in tasks]
+    followed = _as_well_followed(tasks, parts, slopes[several] != 0) | beyond
     parts, several = [part for part, well in zip(parts, followed, strict=True) if well], several[followed]
     if several.size == 0:
         return found
     own, flat = estimate(Tasks(parts), **{**options, "check": False}), slopes[several]
     moved, least = own.mean - flat @ mean, ROUNDING * (np.abs(flat) @ np.abs(mean))
-    of_means, of_part = found.std_error.flat[several], np.hypot(own.std_error, least)
+    of_means = np.where(beyond[followed], np.inf, found.std_error.flat[several])
+    of_part = np.hypot(own.std_error, least)
     surer = of_part < of_means
     value = found.value.flat[several] + np.where(surer, moved, 0.0)
     known = np.broadcast_to(found.freedom, found.value.shape).flat[several]
@@ -189,15 +197,15 @@ def _by_linear_parts(
 
 
 def _as_well_followed(tasks: Tasks, parts: list[Task], used: Bool[np.ndarray, "k T"]) -> Bool[np.ndarray, " k"]:
-    """Whether linear parts are fitted as their terms are: not what mixes exponentials of several rates.
+    """Whether linear parts are fitted as their terms are: not what mixes strong exponentials of several rates.
 
     A kernel without the weight of a growth ends where the points do, and its error bar does not know of it.
     """
     if not parts:
         return np.zeros(0, dtype=bool)
     of_terms, of_parts = Prepared.of(tasks), Prepared.of(Tasks(parts))
-    terms = [growth_of(of_terms, t) if used[:, t].any() else None for t in range(len(tasks))]
-    sums = [growth_of(of_parts, k) for k in range(len(parts))]
+    terms = [growth_of(of_terms, t, STRONG) if used[:, t].any() else None for t in range(len(tasks))]
+    sums = [growth_of(of_parts, k, STRONG) for k in range(len(parts))]
     alike = [
         [term is None or (own is not None and np.array_equal(term.rate, own.rate)) for term in terms] for own in sums
     ]

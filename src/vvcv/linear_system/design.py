@@ -1,6 +1,6 @@
 """What a fit sees: rows in standard coordinates, in an order of its own, with the columns that stand for the means.
 
-    values = A beta + g(x) + noise,   A = [task indicators | Stein images of polynomials, task by task]
+    values = A beta + g(x) + noise,   A = [task indicators | Stein images of polynomials, task by task | of growth]
 
 The first T columns of A are the indicators, so the first T coefficients are the expectations (paper, eq. 8).
 """
@@ -54,16 +54,19 @@ class Design:
         block: np.ndarray | None = None,
         point: np.ndarray | None = None,
         weight: np.ndarray | None = None,
+        images: np.ndarray | None = None,
     ) -> Design:
         """A design with task indicators and, for degree > 0, semi-exact polynomial columns for every task.
 
         With a weight w, values are w times what is fitted: rows of the values and indicators given are divided by it.
+        Stein images that are given come last, as they are.
         """
         indicators = (side.task[:, None] == np.arange(tasks)[None, :]).astype(float)
         if weight is not None:
             indicators, values = indicators / weight[:, None], (values.T / weight).T
         design = cls(side, values, multiplicity, indicators, tasks, ridge, block, point, weight)
-        return design.with_polynomials(degree) if degree else design
+        design = design.with_polynomials(degree) if degree else design
+        return design if images is None else replace(design, columns=np.hstack([design.columns, images]))
 
     @property
     def size(self) -> int:
