@@ -282,3 +282,18 @@ def test_what_a_sampler_returned_goes_through_its_adapter(monkeypatch):
 def an_estimate():
     x = np.random.default_rng(0).normal(size=(60, 2))
     return vvcv.estimate(vvcv.Tasks.shared(x, -x, x**2, names=["a", "b"]), "zv")
+
+
+@pytest.mark.parametrize("kind", ["sd", "cv"])
+@pytest.mark.filterwarnings("error")
+def test_the_spread_of_equal_values_is_none_without_an_error(kind):
+    of_ones = vvcv.Tasks.shared(X, -X, np.column_stack([A, np.ones_like(A)]), names=["a", "one"])  # L[0,0] of a factor
+    found = vvcv.functional(of_ones, kind, "one", method="zv")
+    assert (found.value, found.std_error, found.plain_value, found.plain_std_error) == (0.0, 0.0, 0.0, 0.0)
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_correlation_with_equal_values_is_not_defined():
+    of_ones = vvcv.Tasks.shared(X, -X, np.column_stack([A, np.ones_like(A)]), names=["a", "one"])
+    found = vvcv.functional(of_ones, "correlation", "a", "one", method="zv")
+    assert np.isnan(found.value) and np.isnan(found.std_error)

@@ -152,11 +152,11 @@ def _delta(result: Estimate, g: Callable[[Any], Any], label: str, options: dict[
     def of_array(means: Float[Array, " T"]) -> Float[Array, "..."]:
         return _as_numbers(g(Means(result.names, means)), label)
 
-    value, slopes = _with_slopes(of_array, result.mean, label)
+    value, slopes = _with_slopes(of_array, result.mean, result.std_error, label)
     plain, correlation = result.monte_carlo, np.eye(len(result.names))
     if result.tasks is not None:
         correlation = value_correlation(result.tasks)
-    plain_value, plain_slopes = _with_slopes(of_array, plain.mean, label)
+    plain_value, plain_slopes = _with_slopes(of_array, plain.mean, plain.std_error, label)
     plain_error = _by_covariance(plain_slopes, np.outer(plain.std_error, plain.std_error) * correlation)
     error, freedom = _error_and_freedom(result, slopes)
     error = np.where(np.isfinite(value), error, np.nan)  # the root of a negative number has none
@@ -253,9 +253,14 @@ def _as_numbers(value: Any, label: str) -> Float[Array, "..."]:
     return numbers.astype(float)
 
 
-def _with_slopes(function: Callable[[Any], Any], means: np.ndarray, label: str) -> tuple[np.ndarray, np.ndarray]:
+def _with_slopes(
+    function: Callable[[Any], Any], means: Float[np.ndarray, " T"], errors: Float[np.ndarray, " T"], label: str
+) -> tuple[np.ndarray, np.ndarray]:
+    """A function at the means and its slopes, none along means that have no error: a root is infinitely steep at zero,
+    and there the variance of equal values is."""
     with differentiable(label):
-        return np.asarray(function(jnp.asarray(means))), np.asarray(jax.jacrev(function)(jnp.asarray(means)))
+        value, slopes = np.asarray(function(jnp.asarray(means))), np.asarray(jax.jacrev(function)(jnp.asarray(means)))
+    return value, np.where(errors > 0, slopes, 0.0)
 
 
 def _error_and_freedom(result: Estimate, slopes: Float[np.ndarray, "... T"]) -> tuple[np.ndarray, np.ndarray]:
