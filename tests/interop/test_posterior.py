@@ -105,6 +105,10 @@ def test_functions_in_jax_are_evaluated_in_double_precision(posterior):
         ({"functions": {"mu": "theta"}}, "functions maps names"),
         ({"functions": {"total": lambda draws: draws["theta"].sum()}}, "one number or one array per draw"),
         ({"functions": {"log": lambda draws: 0 * draws["mu"] + np.inf}}, "values of the function 'log' must be finite"),
+        ({"functions": {"log": lambda draws: 0 * draws["mu"] + np.inf}}, "Draws must not be left out for it"),
+        ({"functions": {"log": lambda draws: draws["tau"]}}, r"'log' asks for 'tau'.*\['mu', 'theta', 'outer'\]"),
+        ({"moments": 2, "functions": {"mine": lambda draws: draws["mu"]}}, r"moments=2 .* var_names=\['mu', 'theta'"),
+        ({"var_names": "theta[ Exeter]"}, r"elements of 'theta' are \['theta\[Choate\]', 'theta\[Exeter\]'\]"),
     ],
 )
 def test_what_cannot_be_averaged_is_refused(posterior, asked, message):
@@ -131,7 +135,7 @@ def test_a_variable_that_is_not_finite_matters_only_when_asked_for():
     z = np.random.default_rng(0).normal(size=(1, 9, 1))
     draws = {"mu": z[..., 0], "ratio": np.full((1, 9), np.nan)}
     assert vvcv.Posterior(z, -z, draws, var_names="mu").names == ("mu",)
-    with pytest.raises(ValueError, match=r"values of task 'ratio' must be finite.*var_names="):
+    with pytest.raises(ValueError, match=r"values of task 'ratio' must be finite.*left out.*var_names="):
         vvcv.Posterior(z, -z, draws)
 
 

@@ -13,8 +13,14 @@ NUMERIC_KINDS = "fiub"  # float, signed, unsigned, bool: everything that convert
 LARGEST, SMALLEST = 1e150, 1e-152
 
 
-def finite_array(value: Any, what: str) -> Float[np.ndarray, "..."]:
+#: What to do about rows that are not finite, where rows are not asked for by their values.
+REMOVE = "Remove those rows (from points, scores and values alike)."
+
+
+def finite_array(value: Any, what: str, remedy: str = REMOVE) -> Float[np.ndarray, "..."]:
     """Return `value` as a native float64 array, or raise a ValueError that says what is wrong with it.
+
+    `remedy` is what to do about numbers that are not finite.
 
     >>> finite_array([1, 2], "points")
     array([1., 2.])
@@ -30,7 +36,7 @@ def finite_array(value: Any, what: str) -> Float[np.ndarray, "..."]:
     if bad.any():
         raise ValueError(
             f"{what} must be finite, but {int(bad.sum())} of {array.size} entries are not; the first is "
-            f"{array[bad][0]} at index {_first(bad)}. Remove those rows (from points, scores and values alike)."
+            f"{array[bad][0]} at index {_first(bad)}. {remedy}"
         )
     huge = np.abs(array) > LARGEST
     if huge.any():

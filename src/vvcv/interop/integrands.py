@@ -21,6 +21,9 @@ Functions = Mapping[str, Callable[[Any], Any]]
 #: variable -> the labels along each of its axes after (chain, draw)
 Labels = Mapping[str, Sequence[Sequence[Any]]]
 
+#: Where values are not finite: draws that are left out by their values leave another distribution.
+KEEP = "Draws must not be left out for it: the others would not be draws of this posterior. Mend what computes it"
+
 
 def integrands(
     draws: Draws, labels: Labels, var_names: Sequence[str] | str | None, moments: int, functions: Functions | None
@@ -39,6 +42,11 @@ def integrands(
     array([[1., 5., 9.]])
     """
     highest = whole_number(moments, 1, "moments, the highest power to average,")
+    require(
+        highest == 1 or var_names is not None or not functions,
+        f"moments={moments} asks for powers of variables, but beside functions only the variables that var_names names "
+        f"are taken, and it names none. Pass var_names={list(draws)}, or those of them that are wanted, or no moments.",
+    )
     first = [(name, _averageable(name, values)) for name, values in _chosen(draws, labels, var_names, functions)]
     powers = [(f"{name}^{k}", values**k) for k in range(2, highest + 1) for name, values in first]
     named = [*first, *powers, *_evaluated(draws, functions or {})]
@@ -87,14 +95,25 @@ def _chosen(
     ]
     known = {part for variable, element, _ in found for part in (variable, element)}
     unknown = [name for name in names if name not in known]
-    require(not unknown, f"There is no posterior variable {unknown}; the variables are {list(draws)}.")
+    require(
+        not unknown,
+        f"There is no posterior variable {unknown}; the variables are {list(draws)}"
+        f"{_element_names(unknown, draws, labels)}.",
+    )
     return list({(variable, element): (element, values) for variable, element, values in found}.values())
+
+
+def _element_names(unknown: Sequence[str], draws: Draws, labels: Labels) -> str:
+    """What the elements are called, where one that is asked for has a variable's name and another place."""
+    meant = [variable for variable in draws if any(name.startswith(f"{variable}[") for name in unknown)]
+    named = {variable: [element for element, _ in elements(variable, draws[variable], labels)] for variable in meant}
+    return "".join(f", and the elements of {variable!r} are {each}" for variable, each in named.items())
 
 
 def _averageable(name: str, values: np.ndarray) -> Values:
     """Values as wide numbers, whose powers neither wrap around nor round to single precision."""
     try:
-        return finite_array(values, f"values of task {name!r}")
+        return finite_array(values, f"values of task {name!r}", f"{KEEP}.")
     except ValueError as error:
         raise ValueError(f"{error} Or leave it out: say with var_names= which variables are wanted.") from None
 
@@ -107,7 +126,8 @@ def _evaluated(draws: Draws, functions: Functions) -> Iterator[tuple[str, Values
     )
     leading = next(iter(draws.values())).shape[:2]
     for name, function in functions.items():
-        values = finite_array(_value(name, function, draws), f"values of the function {name!r}")
+        remedy = f"{KEEP}, or let it give a number there."
+        values = finite_array(_value(name, function, draws), f"values of the function {name!r}", remedy)
         require(
             values.shape[:2] == leading,
             f"The function {name!r} must give one number or one array per draw, shape {leading} or {(*leading, 'k')}, "
@@ -121,6 +141,10 @@ def _value(name: str, function: Callable[[Any], Any], draws: Draws) -> Any:
     """What a function of the draws gives; they are read-only, since other integrands are made of them as well."""
     try:
         return in_double(function)(dict(draws))
+    except KeyError as error:
+        raise ValueError(
+            f"The function {name!r} asks for {error}, which is not there; the variables of draws are {list(draws)}."
+        ) from error
     except ValueError as error:
         if "read-only" not in str(error):
             raise
