@@ -129,3 +129,13 @@ def test_an_alarm_says_whose_r_hat_it_tells():
     of_points, own = mixing(tasks).alarms(tasks.names, tasks.sizes)
     assert "'good'" in of_points and f"r_hat {r_hat(points[..., 1]):.2f} of a coordinate of its points" in of_points
     assert "'bad'" in own and "coordinate" not in own
+
+
+def test_tasks_that_only_their_points_accuse_are_told_in_one_line():
+    rng = np.random.default_rng(2)
+    points = np.stack([*(chains(rng, 0.2) for _ in range(5)), chains(rng, 0.2) + np.arange(4.0)[:, None]], axis=-1)
+    tasks = Tasks.shared(points, -points, points, names=[*"abcde", "bad"])
+    together, own = mixing(tasks).alarms(tasks.names, tasks.sizes)
+    assert "tasks 'a', 'b', 'c' and 2 more" in together and " to " in together and "'bad'" in own
+    est = vvcv.estimate(tasks, "mc", on_alarm="ignore")
+    assert sum("not mixed" in alarm for alarm in est.alarms()) == 2 and est.mixing.poor == [0, 1, 2, 3, 4, 5]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -79,3 +79,12 @@ class Check:
 def worst_first(findings: list[Finding]) -> Check:
     """Findings in order of falling severity, otherwise as they came."""
     return Check(tuple(sorted(findings, key=lambda finding: -SEVERITIES.index(finding.severity))))
+
+
+def in_short(names: Sequence[str]) -> str:
+    """A few of the names, and how many more there are.
+
+    >>> in_short(["a", "b", "c", "d", "e"])
+    "'a', 'b', 'c' and 2 more"
+    """
+    return ", ".join(map(repr, names[:3])) + (f" and {len(names) - 3} more" if len(names) > 3 else "")

@@ -15,6 +15,7 @@ from scipy.special import fdtri, ndtri
 
 from ..data.chains import effective_size
 from ..data.task import Task, Tasks
+from .findings import in_short
 
 #: Chains that have mixed stay below this r_hat, and have at least so many effective draws together: with fewer neither
 #: r_hat nor the error bar is known to a tenth (Vehtari et al. 2021 ask for 100 a chain).
@@ -44,12 +45,24 @@ class Mixing:
         return np.flatnonzero((self.r_hat > self.largest) | (self.ess < self.fewest)).tolist()
 
     def alarms(self, names: Sequence[str], sizes: Sequence[int]) -> list[str]:
-        """A line for each task whose chains have not mixed."""
-        return [
-            f"warning: the chains of task {names[t]!r} have not mixed (r_hat {self.r_hat[t]:.2f}{self._whose(t)}, "
-            f"{self.ess[t]:.0f} effective draws of {sizes[t]}): error bars may be too narrow. Run longer chains."
-            for t in self.poor
-        ]
+        """A line for each task whose chains have not mixed, one for all whose points alone tell, which they share."""
+        return [self._alarm(members, names, sizes) for members in self._accused_together(sizes)]
+
+    def _accused_together(self, sizes: Sequence[int]) -> list[list[int]]:
+        groups: dict[tuple[float, ...], list[int]] = {}
+        for t in self.poor:
+            by_itself = self.own_r_hat is None or self.own_r_hat[t] > self.largest[t] or self.ess[t] < self.fewest[t]
+            groups.setdefault((t,) if by_itself else (self.r_hat[t], sizes[t]), []).append(t)
+        return list(groups.values())
+
+    def _alarm(self, members: list[int], names: Sequence[str], sizes: Sequence[int]) -> str:
+        first, least, most = members[0], self.ess[members].min(), self.ess[members].max()
+        named = f"task{'s' if len(members) > 1 else ''} {in_short([names[t] for t in members])}"
+        draws = f"{least:.0f}" + (f" to {most:.0f}" if round(most) > round(least) else "")
+        return (
+            f"warning: the chains of {named} have not mixed (r_hat {self.r_hat[first]:.2f}{self._whose(first)}, "
+            f"{draws} effective draws of {sizes[first]}): error bars may be too narrow. Run longer chains."
+        )
 
     def _whose(self, t: int) -> str:
         """Of what r_hat is, where it is not that of the values, which tables show."""

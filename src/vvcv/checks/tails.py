@@ -17,7 +17,7 @@ from jaxtyping import Float
 from ..data.about_inputs import HeavyInput
 from ..data.tails import LIGHT, StudentTail, grows
 from ..data.task import Tasks
-from .findings import Finding, Severity
+from .findings import Finding, Severity, in_short
 from .sample import Sample
 
 
@@ -98,8 +98,7 @@ def _heavy_inputs(tasks: Tasks) -> list[Finding]:
 
 
 def _into_which(names: list[str]) -> str:
-    shown = ", ".join(map(repr, names[:3])) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
     return (
-        f"into which the values of {shown} grow: rare large values are missing from most samples, and error bars are "
-        "too narrow."
+        f"into which the values of {in_short(names)} grow: rare large values are missing from most samples, and error "
+        "bars are too narrow."
     )
