@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import re
 import shutil
 import subprocess
 import sys
@@ -13,6 +14,7 @@ import pytest
 import vvcv
 from vvcv import Task, Tasks
 from vvcv.report import with_error
+from vvcv.report.pictures import likeness
 from vvcv.report.style import SCRIPT, STYLE
 
 X = np.random.default_rng(0).normal(size=(60, 2))
@@ -94,6 +96,16 @@ def test_the_heat_map_shows_what_a_joint_fit_learned(tmp_path):
     few = vvcv.estimate(Tasks([Task(X[:9], -X[:9], values[:9, 0]), Task(X[9:18], -X[9:18], values[9:18, 1])]), "vv")
     few.report(tmp_path / "r.html")
     assert "How alike the tasks are" in (tmp_path / "r.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("count", [2, 3, 20])
+def test_names_of_any_length_leave_the_heat_map_its_size(count):
+    pytest.importorskip("matplotlib")
+    squares = [
+        re.findall(r'<image [^>]*?width="([\d.]+)"', likeness([f"{name}{t}" for t in range(count)], np.eye(count)))[0]
+        for name in ("a", "a model with a rather long name ")
+    ]
+    assert squares[0] == squares[1] and float(squares[0]) > 70
 
 
 def test_names_are_shown_as_they_are_with_control_characters_spelled_out(page):

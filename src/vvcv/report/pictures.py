@@ -70,7 +70,8 @@ def likeness(names: Sequence[str], correlation: Float[np.ndarray, "T T"]) -> str
             axes.set_yticks(ticks, labels, parse_math=False)
 
     side = 2.5 + 0.3 * min(len(names), MOST_LABELS)
-    return svg(side + 1.5, side, draw, f"Correlation between {len(names)} tasks as the model learned it.")
+    text = f"Correlation between {len(names)} tasks as the model learned it."
+    return svg(side + 1.5, side, draw, text, around=True)
 
 
 def fit_of(task: Fitted) -> str:
@@ -97,16 +98,19 @@ def fit_of(task: Fitted) -> str:
     return svg(8, 2.9, draw, text, columns=2)
 
 
-def svg(width: float, height: float, draw: Callable[[Any], Any], text: str, columns: int = 1) -> str:
-    """An SVG element with a description for those who do not see it."""
-    figure, written = (
-        matplotlib_module("matplotlib.figure").Figure((width, height), layout="constrained"),
-        io.StringIO(),
-    )
+def svg(
+    width: float, height: float, draw: Callable[[Any], Any], text: str, columns: int = 1, *, around: bool = False
+) -> str:
+    """An SVG element with a description for those who do not see it.
+
+    Labels take their room from the axes, or, where they are long on all sides, stand `around` what has the given size.
+    """
+    layout, box = (None, "tight") if around else ("constrained", None)
+    figure, written = matplotlib_module("matplotlib.figure").Figure((width, height), layout=layout), io.StringIO()
     look = {"svg.fonttype": "none", "svg.hashsalt": text, "font.family": "sans-serif"}
     with importlib.import_module("matplotlib").rc_context(look), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing from font")  # a box stands for a letter no font has
         draw(figure.subplots(1, columns))
-        figure.savefig(written, format="svg", metadata={"Date": None})
+        figure.savefig(written, format="svg", metadata={"Date": None}, bbox_inches=box)
     found = written.getvalue()
     return found[found.index("<svg") :].replace("<svg ", f'<svg role="img" aria-label="{escape(text)}" ', 1)
