@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+from jaxtyping import Float
 
 from ..data.task import Task, Tasks, as_tasks
 from .differences import LogDensity, compare, densities_of
+from .equal import describe_equal
 from .findings import Check, Finding, worst_first
 from .geometry import describe_points, describe_sharing
 from .identities import Identities, alarm_bound, identities, pooled
@@ -39,12 +41,13 @@ def check(
     samples = samples_of(tasks)
     differences = _compare(tasks, samples, log_density)
     wrong = {id(sample) for sample, finding in differences if finding.severity != "ok"}
-    confirmed = {id(sample) for sample, _ in differences} - wrong
+    confirmed = ({id(sample) for sample, _ in differences} | {id(s) for s in samples if s.inputs}) - wrong
     findings = [finding for _, finding in differences]
     for sample in samples:
         findings += describe_points(sample)
     findings += _describe_scores(samples, confirmed)
     findings += describe_order(tasks) + describe_tails(tasks, samples) + describe_sharing(tasks, samples)
+    findings += describe_equal(tasks)
     return worst_first(findings)
 
 
@@ -61,12 +64,16 @@ def _describe_scores(samples: list[Sample], confirmed: set[int]) -> list[Finding
     bound = alarm_bound(samples[0].points.shape[1], len(samples) + (len(samples) > 1))
     failing = [t for t, test in enumerate(tests) if test.worst > bound]
     doubtful = [t for t in failing if id(samples[t]) not in confirmed]
-    findings = [_no_draws(tests[t], samples[t].label) for t in failing if t not in doubtful]
+    findings = [_no_draws(tests[t], samples[t].inputs, samples[t].label) for t in failing if t not in doubtful]
     findings += _common_failure([samples[t] for t in doubtful], [tests[t] for t in doubtful], bound, len(samples))
     if not findings and (together := pooled(tests, samples)).worst > bound:
         every = len(confirmed) == len(samples)
-        findings = [_no_draws(together, None) if every else _failure(samples, together, bound, None)]
-    return findings or [_passed(tests), *_weak(samples, tests)]
+        inputs = samples[0].inputs if len({sample.inputs for sample in samples}) == 1 else ()
+        findings = [_no_draws(together, inputs, None) if every else _failure(samples, together, bound, None)]
+    if findings:
+        return findings
+    unconfirmed = [(sample, test) for sample, test in zip(samples, tests, strict=True) if id(sample) not in confirmed]
+    return [_passed(tests), *_weak(unconfirmed, len(samples))]
 
 
 def _common_failure(samples: list[Sample], tests: list[Identities], bound: float, among: int) -> list[Finding]:
@@ -81,7 +88,15 @@ def _common_failure(samples: list[Sample], tests: list[Identities], bound: float
     return [_failure([sample], test, bound, sample.label) for sample, test in zip(samples, tests, strict=True)]
 
 
-def _no_draws(test: Identities, task: str | None) -> Finding:
+def _no_draws(test: Identities, inputs: tuple[str, ...], task: str | None) -> Finding:
+    if inputs:
+        j = int(np.unravel_index(np.argmax(_readable(test)), test.z.shape)[1])
+        message = f"the runs are at no draws of the inputs, of {inputs[j]!r} least of all ({_evidence(test)})."
+        remedy = (
+            "Check its distribution and its unit. Of runs at a design, such as a grid, the fit stays valid; error bars "
+            "from residuals, and the plain average, do not."
+        )
+        return Finding("warning", "points", message, remedy, task)
     message = f"scores are the derivatives of the log density, but the points are no draws of it ({_evidence(test)})."
     remedy = "The fit stays valid; error bars from residuals do not. Discard a burn-in, or run longer chains."
     return Finding("warning", "points", message, remedy, task)
@@ -98,8 +113,7 @@ def _failure(samples: list[Sample], test: Identities, bound: float, task: str | 
 
 def _evidence(test: Identities) -> str:
     """The identity that fails by most or, where a few of one coordinate do so only together, these as well."""
-    d = test.z.shape[1]
-    plain = np.abs(test.z) * np.where(np.arange(2 * d + 1) <= d, 1.0, 0.5)[:, None]  # moments are easier to read
+    d, plain = test.z.shape[1], _readable(test)
     row, j = np.unravel_index(np.argmax(plain), plain.shape)
     if row == 0:
         what = f"E[s_{j}] = {test.deviation[row, j]:.2g} instead of 0"
@@ -114,6 +128,12 @@ def _evidence(test: Identities) -> str:
     return f"{found}; s_{most} in both tails of x_{most}, together z = {test.joint[most]:.1f}"
 
 
+def _readable(test: Identities) -> Float[np.ndarray, "m d"]:
+    """How far each identity fails, those of moments, which are easier to read, before others."""
+    d = test.z.shape[1]
+    return np.abs(test.z) * np.where(np.arange(2 * d + 1) <= d, 1.0, 0.5)[:, None]
+
+
 def _passed(tests: list[Identities]) -> Finding:
     count = sum(test.z.size for test in tests)
     worst = max(float(np.abs(test.z).max()) for test in tests)
@@ -124,9 +144,9 @@ def _passed(tests: list[Identities]) -> Finding:
     return Finding("ok", "scores", message)
 
 
-def _weak(samples: list[Sample], tests: list[Identities]) -> list[Finding]:
-    few = [sample.label for sample, test in zip(samples, tests, strict=True) if test.size < FEW_DRAWS]
+def _weak(unconfirmed: list[tuple[Sample, Identities]], among: int) -> list[Finding]:
+    few = [sample.label for sample, test in unconfirmed if test.size < FEW_DRAWS]
     if not few:
         return []
-    message = f"{len(few)} of {len(samples)} samples have fewer than {FEW_DRAWS} effective draws: mistakes can pass."
+    message = f"{len(few)} of {among} samples have fewer than {FEW_DRAWS} effective draws: mistakes can pass."
     return [Finding("note", "few-draws", message, "Pass log_density, which needs no draws at all.")]

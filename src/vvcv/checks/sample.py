@@ -12,12 +12,13 @@ from ..data.task import Tasks
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """Points with their scores, and the names of the tasks that use them."""
+    """Points with their scores, the names of the tasks that use them, and the inputs that the scores are exact for."""
 
     points: Float[np.ndarray, "n d"]
     scores: Float[np.ndarray, "n d"]
     chains: tuple[int, int] | None
     names: tuple[str, ...]
+    inputs: tuple[str, ...] = ()
 
     @property
     def size(self) -> int:
@@ -52,7 +53,7 @@ def samples_of(tasks: Tasks) -> list[Sample]:
     for t, task in enumerate(tasks):
         groups.setdefault((task.points.tobytes(), task.scores.tobytes()), []).append(t)
     return [
-        Sample(first.points, first.scores, first.chains, tuple(tasks.names[t] for t in members))
+        Sample(first.points, first.scores, first.chains, tuple(tasks.names[t] for t in members), first.inputs)
         for members in groups.values()
         for first in [tasks[members[0]]]
     ]

@@ -44,6 +44,7 @@ class Task:
     chains: tuple[int, int] | None = field(default=None, init=False)
     tails: tuple[HeavyInput, ...] = field(default=(), kw_only=True)  # that values grow into
     elsewhere: Elsewhere | None = field(default=None, kw_only=True)  # where values may be followed better
+    inputs: tuple[str, ...] = field(default=(), kw_only=True)  # of a simulator, whose scores these are for certain
 
     def __post_init__(self) -> None:
         label = "" if self.name is None else f" of task {self.name!r}"

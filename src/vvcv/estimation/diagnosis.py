@@ -117,10 +117,12 @@ def _thinned(task: Task, name: str, most: int) -> Task:
     step = -(-task.size // most)
     chains = task.chains or (1, task.size)
     if chains[1] < 4 * step:
-        return Task(task.points[::step], task.scores[::step], task.values[::step], name, tails=task.tails)
+        return Task(
+            task.points[::step], task.scores[::step], task.values[::step], name, tails=task.tails, inputs=task.inputs
+        )
     points, scores, values = (
         a.reshape(*chains, *a.shape[1:])[:, ::step] for a in (task.points, task.scores, task.values)
     )
     if not task.chains:
         points, scores, values = points[0], scores[0], values[0]
-    return Task(points, scores, values, name, tails=task.tails)
+    return Task(points, scores, values, name, tails=task.tails, inputs=task.inputs)

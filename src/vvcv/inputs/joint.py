@@ -56,7 +56,7 @@ class Inputs(ABC):
 
     def task(self, x: Any, values: Any, name: str | None = None) -> Task:
         """A model's values at points x, as a task for `vvcv.estimate`."""
-        return Task(*self.coordinates(x), values, name=name)
+        return Task(*self.coordinates(x), values, name=name, inputs=self.names)
 
     def tasks_from_table(self, table: Any, value: Any = "value", fidelity: str | None = None) -> Tasks:
         """Tasks from a table of runs, one row each: a CSV or Parquet file, a pandas table or a dict of columns.
