@@ -13,6 +13,7 @@ import os
 import reprlib
 import zlib
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from textwrap import shorten
 from typing import Any
 
@@ -24,8 +25,10 @@ from ..estimation import Estimate, estimate
 from ..estimation.run import check_options
 from ..inputs import Inputs
 from ..inputs.tables import warn_of_failures
+from ..runtime.caller import warn_caller
 from ..runtime.progress import progress_bar
 from .store import Run, Store, open_store
+from .written import is_otherwise, written
 
 Model = Callable[..., Any]
 Path = str | os.PathLike[str]
@@ -89,6 +92,7 @@ def run_models(
     points = {name: _points(inputs, runs[name], seed, design, name) for name in models}
     with open_store(store, settings) as kept:
         _check_points(kept, inputs, points)
+        _warn_of_other_code(models, points, kept)
         _run_missing(models, inputs, points, kept, retry)
         return Tasks([_task(name, inputs, runs[name], kept) for name in models])
 
@@ -97,13 +101,13 @@ def _run_missing(
     models: Mapping[str, Model], inputs: Inputs, points: Mapping[str, np.ndarray], kept: Store, retry: bool
 ) -> None:
     todo = [(name, i) for name in models for i in range(len(points[name])) if _is_missing(kept, name, i, retry)]
-    first = set(dict(reversed(todo)).items())
+    first, codes = set(dict(reversed(todo)).items()), {name: written(model) for name, model in models.items()}
     todo.sort(key=lambda run: run not in first)  # what is wrong with one model is found before hours of the others
     with progress_bar("running models", len(todo)) as step:
         for name, i in todo:
             x = tuple(float(value) for value in points[name][i])
             run, returned = _run(models[name], name, i, dict(zip(inputs.names, x, strict=True)))
-            kept.add(run)
+            kept.add(replace(run, code=codes[name]))
             require(
                 run.value is not None or returned is None or _has_succeeded(kept, name),
                 f"A model must return one number, but {name!r} returned {returned}. Mend the model, then retry=True; "
@@ -167,6 +171,21 @@ def _task(name: str, inputs: Inputs, n: int, kept: Store) -> Task:
 def _points(inputs: Inputs, n: int, seed: int, design: str, name: str) -> np.ndarray:
     """A model's own points: they depend on its name, so that another model may be added to the same store."""
     return inputs.rows(inputs.sample(n, seed=[seed, zlib.crc32(name.encode())], design=design))
+
+
+def _warn_of_other_code(models: Mapping[str, Model], points: Mapping[str, np.ndarray], kept: Store) -> None:
+    """Say which values were made by code that is another now: a store knows a model by its name alone."""
+    for name, model in models.items():
+        now, n = written(model), len(points[name])
+        done = [run for run in kept.runs.values() if run.model == name and run.number < n and run.value is not None]
+        others = sum(is_otherwise(run.code, now) for run in done)
+        if others:
+            warn_caller(
+                f"{others} of {len(done)} runs of {name!r} in the store were made by other code than the model has now "
+                "and are used as they are. If its values are others now, give it another name, or the store another "
+                "path: it runs again.",
+                RuntimeWarning,
+            )
 
 
 def _is_missing(kept: Store, name: str, number: int, retry: bool) -> bool:

@@ -23,13 +23,14 @@ MARK = '{"vvcv runs": 1,'
 
 @dataclass(frozen=True)
 class Run:
-    """One finished run: the value, or what went wrong."""
+    """One finished run: the value, or what went wrong, and how the model was written that made it."""
 
     model: str
     number: int
     x: tuple[float, ...]
     value: float | None
     error: str | None = None
+    code: str | None = None
 
 
 class Store:
