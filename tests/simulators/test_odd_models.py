@@ -1,5 +1,7 @@
 """Inputs of the user's own, failures that say much, and places that can be no store."""
 
+import os
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -79,14 +81,39 @@ def test_a_long_failure_is_kept_whole_and_shown_in_short(tmp_path):
     assert (tmp_path / "runs.jsonl").read_text().count("residual") % 1000 == 0
 
 
+def test_a_failure_that_cannot_be_shown_is_kept_as_one(tmp_path):
+    class Mute(Exception):
+        def __str__(self):
+            raise OSError("no text")
+
+    def fails(a, b):
+        if a < 0.5:
+            raise Mute
+        return a
+
+    with pytest.warns(
+        RuntimeWarning, match=r"failed and are left out \(first: run \d+, Mute: which cannot be shown \(OSE"
+    ):
+        run(fails, tmp_path / "runs.jsonl", 12)
+
+
+def test_runs_are_made_where_underflow_is_an_error_to_the_user():
+    with np.errstate(all="raise"):
+        given = inputs.independent(a=inputs.uniform(0, 1), b=inputs.lognormal(0, 1), c=inputs.gamma(0.1))
+        assert run(lambda a, b, c: a + b + c, None, 12, given=given)["cheap"].size == 12
+
+
 def test_a_store_or_a_model_that_can_be_none_is_refused_before_any_run(tmp_path):
     (tmp_path / "file").touch()
+    os.mkfifo(pipe := tmp_path / "pipe")
     model = Counted()
     for store, words in (
         (tmp_path, "is a folder. Name a file in it"),
         ("", "'' is a folder"),
         (tmp_path / "file" / "runs.jsonl", "must be in a folder"),
         (3, "must be the path of a file"),
+        (os.devnull, "is a device or a pipe. Name a file, or give None"),
+        (pipe, "is a device or a pipe"),
     ):
         with pytest.raises(ValueError, match=words):
             run(model, store, 3)

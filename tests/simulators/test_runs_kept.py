@@ -180,7 +180,11 @@ def test_a_store_cut_at_any_byte_keeps_its_whole_lines(tmp_path):
         assert len(model.calls) == 3 - max(content[:cut].count(b"\n") - 1, 0)
 
 
-@pytest.mark.parametrize("edit", ["oops", "[1]", "", '"x": ["a", 1.0]', '"x": [null, 1.0]', '"value": "much"'])
+EDITS = ["oops", "[1]", "", '"x": ["a", 1.0]', '"x": [null, 1.0]', '"value": "much"', '"value": NaN', '"value": 1e200']
+EDITS += ['"number": "2"', '"number": 0.5', '"model": [1]', '"error": 3', '"code": 4']
+
+
+@pytest.mark.parametrize("edit", EDITS)
 def test_a_line_that_was_edited_is_named(tmp_path, edit):
     path = tmp_path / "runs.jsonl"
     run(pair(), path)

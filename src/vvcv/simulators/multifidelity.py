@@ -125,7 +125,7 @@ def _run(model: Model, name: str, number: int, x: dict[str, float]) -> tuple[Run
     try:
         result = model(**x)
     except Exception as error:
-        return Run(name, number, place, None, f"{type(error).__name__}: {error}"), None
+        return Run(name, number, place, None, f"{type(error).__name__}: {_words(error)}"), None
     try:
         # NumPy makes a zero of a masked number, as readers of netCDF give it for one that is missing.
         value = math.nan if np.ma.is_masked(result) else _number(result)
@@ -134,6 +134,14 @@ def _run(model: Model, name: str, number: int, x: dict[str, float]) -> tuple[Run
         return Run(name, number, place, None, f"no number but {returned}"), returned
     good = abs(value) <= LARGEST  # a larger one would be refused with all runs, and nan is none
     return (Run(name, number, place, value) if good else Run(name, number, place, None, f"value {value}")), None
+
+
+def _words(error: Exception) -> str:
+    """What an exception says; some of compiled solvers cannot say it."""
+    try:
+        return str(error)
+    except Exception as other:
+        return f"which cannot be shown ({type(other).__name__})"
 
 
 def _number(result: Any) -> float:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import IO
 
 from ..data import require
+from ..data.validation import LARGEST
 from ..runtime.disk import append, cut_torn_line, force_to_disk, lock, whole_lines
 
 #: What the first line of every store begins with.
@@ -82,6 +83,10 @@ def _place(path: str | os.PathLike[str]) -> Path:
     require(isinstance(path, str | os.PathLike), f"store must be the path of a file, or None, but is {path!r}.")
     place = Path(path)
     require(not place.is_dir(), f"store must be a file, but {str(path)!r} is a folder. Name a file in it.")
+    require(
+        place.is_file() or not place.exists(),
+        f"store must be a file, but {str(path)!r} is a device or a pipe. Name a file, or give None to keep nothing.",
+    )
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -111,7 +116,11 @@ def _read(line: bytes, number: int, path: Path) -> Run:
     try:
         fields = json.loads(line)
         value = None if fields["value"] is None else float(fields["value"])
-        return Run(**{**fields, "x": tuple(float(x) for x in fields["x"]), "value": value})
+        run = Run(**{**fields, "x": tuple(float(x) for x in fields["x"]), "value": value})
+        texts = (run.model, run.error or "", run.code or "")
+        kinds = type(run.number) is int and all(isinstance(text, str) for text in texts)
+        require(kinds and (value is None or abs(value) <= LARGEST), "a run has a number, a model and a finite value")
+        return run
     except (ValueError, TypeError, KeyError):
         raise ValueError(
             f"Every line of a store is one run, but line {number} of {str(path)!r} cannot be read. Was it edited? "
