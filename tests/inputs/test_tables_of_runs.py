@@ -63,7 +63,14 @@ def test_failed_runs_are_left_out_with_a_warning():
         ("a,b\n1,2\n", "runs.csv", r"\['value'\] are missing; it has \['a', 'b'\]"),
         ("a,b,value\n", "runs.csv", "it is empty"),
         ("a,b,value\nx,1,2\n", "runs.csv", "Column 'a' must hold numbers"),
-        ("", "runs.csv", "cannot be read"),
+        (
+            "a,b,value\n1,2,3\n1,2,diverged\n,2,\n",
+            "runs.csv",
+            "of 3 entries 1 are none; the first is 'diverged', in row 2 ",
+        ),
+        ("a,b,value\n.1,2,\n,,\n.3,,3\n", "runs.csv", "'b' of 1 runs is not there or not finite, the first in row 3 "),
+        ("a;b;value\n1;2;3\n", "runs.csv", "has but one column, 'a;b;value'. Separate its columns by commas"),
+        ("", "runs.csv", "has no header line"),
         ("a,b,value\n1,2,\n", "runs.csv", "At least one run of 'value' must have a value"),
         ("a,b,value\n1,-2,3\n", "runs.csv", "b must lie strictly between"),
         ("", "runs.xlsx", "must end in .csv or .parquet"),
@@ -111,6 +118,24 @@ def test_of_two_columns_with_one_name_none_is_taken(tmp_path):
     with pytest.raises(ValueError, match="Rename them"):
         GIVEN.tasks_from_table(twice)
     assert read(tmp_path, "a,b,value,other,other\n.1,1,3,5,5\n.2,2,4,6,6\n").sizes == (2,)
+
+
+def test_comments_and_spaces_before_commas_are_no_part_of_a_table(tmp_path):
+    text = "# made in May, by us\na , b , value , model \n.1,1,3,x\n# restarted\n.2,2,4, x \n"
+    (task,) = read(tmp_path, text, fidelity="model")
+    assert task.values.tolist() == [3, 4] and task.name == "x"
+
+
+def test_rows_are_named_as_the_table_has_them_whatever_the_index_and_the_models():
+    frame = table().set_index("model", drop=False).astype({"flow": object})
+    frame.iloc[5, list(frame.columns).index("flow")] = "diverged"
+    with pytest.raises(ValueError, match="the first is 'diverged', in row 6 below"):
+        GIVEN.tasks_from_table(frame.rename_axis(None), value="flow", fidelity="model")
+
+
+def test_columns_of_other_lengths_are_named():
+    with pytest.raises(ValueError, match=r"one entry for each run, but have \{'a': 2, 'b': 2, 'value': 1\}"):
+        GIVEN.tasks_from_table({"a": [0.1, 0.2], "b": [1.0, 2.0], "value": [1.0]})
 
 
 def test_spaces_after_commas_do_not_matter_and_complex_values_are_no_numbers(tmp_path):

@@ -5,18 +5,18 @@ from __future__ import annotations
 import csv
 import re
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import numpy as np
 
-from ..data import require
+from ..data import csv_lines, require
 from .limits import readable, within
 
 Columns = Mapping[str, np.ndarray]
 
-#: The column that says which task a row belongs to, and how a line that is no row begins.
-TASK, COMMENT = "task", "#"
+#: The column that says which task a row belongs to.
+TASK = "task"
 
 REMEDY = "Write it in UTF-8, with one header line and as many comma-separated numbers in every row."
 
@@ -28,16 +28,11 @@ def read_csv(file: Path, limit: int) -> Columns:
     within(file.stat().st_size, limit, file.name)
     with readable(file, "a CSV table", REMEDY), warnings.catch_warnings():
         warnings.simplefilter("error", pd.errors.ParserWarning)  # that rows are longer than the header, and were cut
-        names, comments = _header(file), _comments(file)
-        require(
-            len(names) > 1,
-            f"{file.name!r} has {f'but one column, {names[0]!r}' if names else 'no header line'}. Separate its columns "
-            "by commas, and write numbers with a point: 1.5, not 1,5.",
-        )
+        names, remarks = csv_lines.header(file), csv_lines.comments(file)
         exact = {} if int(pd.__version__.split(".")[0]) >= 3 else {"float_precision": "round_trip"}  # 3.x always is
         frame = pd.read_csv(  # type: ignore[call-overload]
             file,
-            skiprows=list(comments),
+            skiprows=list(remarks),
             index_col=False,
             skipinitialspace=True,
             dtype={name: str for name in names if name == TASK},
@@ -46,7 +41,7 @@ def read_csv(file: Path, limit: int) -> Columns:
             **exact,
         )
         frame.columns = names
-        frame = frame.iloc[_warm_up(comments.values()) :]
+        frame = frame.iloc[_warm_up(remarks.values()) :]
     repeated = [name for name in names if name and names.count(name) > 1]
     require(not repeated, f"{file.name!r} has several columns of the name {repeated[:1]}. Rename them.")
     return {name: frame[name].to_numpy() for name in names if name}  # pandas and R put numbers of rows under no name
@@ -75,27 +70,6 @@ def write_parquet(file: Path, columns: Columns) -> None:
     import pyarrow
 
     parquet.write_table(pyarrow.table({name: pyarrow.array(values) for name, values in columns.items()}), file)
-
-
-def _header(file: Path) -> list[str]:
-    rows = csv.reader((line for _, line, comment in _lines(file) if not comment), skipinitialspace=True)
-    return next((row for row in rows if row), [])
-
-
-def _comments(file: Path) -> dict[int, str]:
-    """The rows that are comments as a whole, by their numbers."""
-    return {number: line for number, line, comment in _lines(file) if comment}
-
-
-def _lines(file: Path) -> Iterator[tuple[int, str, bool]]:
-    """Each line with the number of its row and whether it is a comment; what is quoted is of a name."""
-    number, quoted = 0, False
-    with file.open(newline="", encoding="utf-8-sig") as lines:
-        for line in lines:
-            comment = not quoted and line.startswith(COMMENT)
-            yield number, line, comment
-            quoted ^= not comment and line.count('"') % 2 == 1
-            number += not quoted
 
 
 def _warm_up(comments: Iterable[str]) -> int:
