@@ -129,6 +129,7 @@ WRONG = {
         "draw,x,score,f\nd9,1,2,3\nd10,4,5,6\n",
         "'d9'",
     ),
+    "text among numbers": ("x,score,f\n1,2,3\n# restarted\n4,5,6\n7,diverged,8\n", "holds 'diverged' in row 3 below"),
     "chains twice": ("chain,.chain,x,score,f\n1,1,1,2,3\n", "Remove one of them"),
     "a row of no chain": ("chain,x,score,f\n,1,2,3\n1,4,5,6\n", "Number all rows"),
 }

@@ -132,7 +132,11 @@ def test_draws_next_to_a_bound_stay_inside():
         (lambda: inputs.truncated(inputs.normal(0, 1), low="0"), "low must be one number, but is '0'"),
         (lambda: inputs.truncated(inputs.normal(0, 1), low=0, high=None), "high must be one number, but is None"),
         (lambda: inputs.truncated(inputs.normal(0, 1), low=50), "nothing is between 50 and inf"),
-        (lambda: inputs.from_scipy(stats.poisson(3)), "frozen continuous"),
+        (
+            lambda: inputs.from_scipy(stats.poisson(3)),
+            "frozen continuous.*rv_discrete_frozen was given.*each as a model",
+        ),
+        (lambda: inputs.independent(a=3.0), "a float was given. A constant belongs in the model"),
         (lambda: inputs.from_scipy(stats.norm), "frozen continuous"),
         (lambda: inputs.from_scipy(stats.gamma), "frozen continuous"),
         (lambda: inputs.from_scipy(stats.norm([0, 1], 1)), "must be one number"),

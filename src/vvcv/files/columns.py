@@ -156,9 +156,10 @@ def _numbers(column: np.ndarray, name: str, file: str) -> np.ndarray:
             return column.astype(float)
     except (TypeError, ValueError):
         pass
+    text, row = _first_text(column)
     raise ValueError(
-        f"Column {name!r} of {file!r} must hold numbers, but holds {_first_text(column)!r}. Remove the text, or the "
-        "column."
+        f"Column {name!r} of {file!r} must hold numbers, but holds {text!r} in row {row} below the header. Remove the "
+        "text, or the column."
     )
 
 
@@ -210,13 +211,14 @@ def _chains(columns: Columns, n: int, file: str) -> tuple[np.ndarray, tuple[int,
     return np.lexsort([*within, places]), (len(labels), int(counts[0]))
 
 
-def _first_text(column: np.ndarray) -> str:
-    for entry in column.tolist():
+def _first_text(column: np.ndarray) -> tuple[str, int]:
+    """The first entry that is no number, and its row, counted from 1; of dates say, what they are."""
+    for row, entry in enumerate(column.tolist(), 1):
         try:
             float(entry)
         except (TypeError, ValueError):
-            return str(entry)[:40]
-    return str(column.dtype)
+            return str(entry)[:40], row
+    return str(column.dtype), 1
 
 
 def _some(names: list[str]) -> str:

@@ -151,7 +151,8 @@ def from_scipy(law: Any) -> Distribution:
     require(
         _has(law, *wanted) and not isinstance(law, stats.rv_continuous),
         "An input must be a distribution of vvcv.inputs or a frozen continuous one of scipy.stats, such as "
-        f"stats.gumbel_r(0, 1), but a {type(law).__name__} was given.",
+        f"stats.gumbel_r(0, 1), but a {type(law).__name__} was given. A constant belongs in the model. Of an input "
+        "with few values, estimate the mean at each as a model of its own, and average these by its probabilities.",
     )
     described = _describe(law)
     for end in law.support():
