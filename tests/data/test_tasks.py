@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from vvcv import Task, Tasks
+from vvcv.data.validation import repeated
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(6, 2))
@@ -97,6 +98,19 @@ def test_names_must_be_distinct_and_unnamed_tasks_are_numbered():
     with pytest.raises(ValueError, match="names must be a list of names.*but is 3"):
         Tasks.shared(X, -X, X, names=3)
     assert Tasks.shared(X, -X, X, names=(name for name in "ab")).names == ("a", "b")
+
+
+def test_names_of_many_tasks_are_not_each_compared_with_all_others():
+    class Name(str):
+        compared = 0
+        __hash__ = str.__hash__
+
+        def __eq__(self, other):
+            Name.compared += 1
+            return str(self) == str(other)
+
+    names = [Name(f"theta[{i}]") for i in range(5000)]
+    assert repeated([*names, Name("theta[7]")]) == ["theta[7]"] and Name.compared < 2 * len(names)
 
 
 def test_shared_tasks_take_one_column_or_many_rows_or_chains():

@@ -18,7 +18,7 @@ from ..runtime.once import cached_property
 from .about_inputs import Elsewhere, HeavyInput
 from .axes import together
 from .lazy import LazyArray, lazy_columns, lazy_rows, shape_of, stays_lazy
-from .validation import column_names, finite_array, require, visible
+from .validation import column_names, finite_array, repeated, require, visible
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,8 +147,8 @@ class Tasks(Sequence[Task]):
             "Tasks on different spaces share no control variate: estimate them in separate calls.",
         )
         names = [f"task {i + 1}" if task.name is None else str(task.name) for i, task in enumerate(tasks)]
-        repeated = sorted({name for name in names if names.count(name) > 1})
-        require(not repeated, f"Names of tasks must differ, but {repeated} occur more than once. Rename them.")
+        twice = repeated(names)
+        require(not twice, f"Names of tasks must differ, but {twice} occur more than once. Rename them.")
         self._tasks = tuple(tasks)
         self.names = tuple(names)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -109,6 +111,15 @@ def require(condition: bool, message: str) -> None:
     """Raise `ValueError(message)` unless `condition` holds."""
     if not condition:
         raise ValueError(message)
+
+
+def repeated(names: Iterable[str]) -> list[str]:
+    """The names that occur more than once, in alphabetical order; there may be tens of thousands of names.
+
+    >>> repeated(["tau", "mu", "tau"])
+    ['tau']
+    """
+    return sorted(name for name, times in Counter(names).items() if times > 1)
 
 
 def whole_number(value: Any, least: int, what: str) -> int:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..data import require
+from ..data.validation import repeated
 from .numbers import Numbers
 
 if TYPE_CHECKING:
@@ -96,10 +97,10 @@ def _draws(estimate: Numbers) -> dict[str, xr.Dataset]:
     chains = tasks[0].chains or (1, tasks[0].size)
     axes = ("chain", "draw", "unconstrained_parameter")
     names = [name.replace("/", "_") for name in tasks.names]
-    repeated = sorted({name for name in names if names.count(name) > 1})
+    twice = repeated(names)
     require(
-        not repeated,
-        f"Inference data have underscores for the slashes in names, so that {repeated} occur more than once. Rename "
+        not twice,
+        f"Inference data have underscores for the slashes in names, so that {twice} occur more than once. Rename "
         "these tasks, or use to_xarray.",
     )
     taken = [name for name in names if name in axes[:2]]

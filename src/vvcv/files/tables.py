@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from ..data import csv_lines, require
+from ..data.validation import repeated
 from .limits import readable, within
 
 Columns = Mapping[str, np.ndarray]
@@ -42,8 +43,8 @@ def read_csv(file: Path, limit: int) -> Columns:
         )
         frame.columns = names
         frame = frame.iloc[_warm_up(remarks.values()) :]
-    repeated = [name for name in names if name and names.count(name) > 1]
-    require(not repeated, f"{file.name!r} has several columns of the name {repeated[:1]}. Rename them.")
+    twice = repeated(name for name in names if name)
+    require(not twice, f"{file.name!r} has several columns of the name {twice[:1]}. Rename them.")
     return {name: frame[name].to_numpy() for name in names if name}  # pandas and R put numbers of rows under no name
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import Float
 
 from ..data import csv_lines, require
+from ..data.validation import repeated
 from ..runtime.caller import warn_caller
 
 
@@ -33,8 +34,8 @@ def read_runs(table: Any, inputs: Sequence[str], value: Any, fidelity: str | Non
         not missing and len(values) > 0,
         f"The table must have columns {wanted}, but {missing} are missing; it has {[str(c) for c in table.columns]}.",
     )
-    repeated = [name for name in wanted if list(table.columns).count(name) > 1]
-    require(not repeated, f"Every column must have a name of its own, but several are named {repeated}. Rename them.")
+    twice = repeated(column for column in table.columns if column in wanted)
+    require(not twice, f"Every column must have a name of its own, but several are named {twice}. Rename them.")
     require(len(table) > 0, "The table must have rows, one for each run, but it is empty.")
     unknown = 0 if fidelity is None else int((table[fidelity].isna() | (table[fidelity] == "")).sum())
     require(
