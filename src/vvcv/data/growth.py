@@ -50,9 +50,9 @@ VALUES_FOR_EACH = 2
 RATES = np.array([sign * rate for rate in (0.4, 0.6, 0.9, 1.35, 2.0, 3.0) for sign in (1, -1)])
 WORTH_GOING_ON = 0.5
 
-#: What entries of a rate are multiples of, in standard deviations: finer ones would hang on last digits, and errors are
-#: flat about half of the growth.
-STEP = 2.0**-6
+#: What entries of a rate are multiples of, in standard deviations: last digits are to decide nothing, and an image is to
+#: go on as values do. (Of multiples of a 64th, errors under Gumbel tails are 1.4 times as large, and bars too narrow.)
+STEP = 2.0**-12
 
 
 class Weight(Protocol):
