@@ -34,8 +34,8 @@ LEFT = 0.1
 #: Gumbel an exponential leaves two hundredths, and with it the mean is off by several errors of the plain average.)
 POWERS = 4
 
-#: What a polynomial may leave less by, in what is left for a value: two numbers more take off as much by chance, once in
-#: twenty samples.
+#: What a polynomial may leave less by, in what is left for a value: two numbers more take off as much by chance, once
+#: in twenty samples.
 BY_CHANCE = 6.0
 
 #: Skewness of values up to which nothing is looked for: of samples of 60 points one in a hundred of an exponential as
@@ -50,8 +50,8 @@ VALUES_FOR_EACH = 2
 RATES = np.array([sign * rate for rate in (0.4, 0.6, 0.9, 1.35, 2.0, 3.0) for sign in (1, -1)])
 WORTH_GOING_ON = 0.5
 
-#: What entries of a rate are multiples of, in standard deviations: last digits are to decide nothing, and an image is to
-#: go on as values do. (Of multiples of a 64th, errors under Gumbel tails are 1.4 times as large, and bars too narrow.)
+#: What entries of a rate are multiples of, in standard deviations: last digits are to decide nothing, and an image is
+#: to go on as values do. (Of multiples of a 64th, errors under Gumbel tails are 1.4 times as large, and bars narrower.)
 STEP = 2.0**-12
 
 
