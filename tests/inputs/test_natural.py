@@ -85,10 +85,10 @@ def test_what_is_linear_in_the_inputs_has_no_error():
 
 
 def test_products_of_bounded_inputs_come_nearer():
-    """Root mean square error against that in Gaussian coordinates alone, ten samples: measured .56."""
+    """Root mean square error against that in Gaussian coordinates alone, twenty samples: measured .53."""
     given = inputs.independent(**{f"x{j}": inputs.uniform(1, 2) for j in range(4)})
     errors = {"both": [], "Gaussian": []}
-    for seed in range(10):
+    for seed in range(20):
         x = given.sample(40, seed=seed)
         task = given.task(x, np.prod(list(x.values()), axis=0))
         for look, seen in (("both", task), ("Gaussian", replace(task, elsewhere=None))):
