@@ -111,9 +111,8 @@ def growth_rate(points: Float[np.ndarray, "n d"], values: Float[np.ndarray, " n"
     if n < VALUES_FOR_EACH * (d + 2) or abs(float(np.mean(centred**3))) <= SKEWED * (whole / n) ** 1.5:
         return None
     lines = np.hstack([np.ones((n, 1)), points])
-    both = np.column_stack([normal_scores(values), centred])
-    slopes = np.linalg.lstsq(lines, both, rcond=None)[0]
-    along = points @ slopes[1:, 0]
+    slopes = np.linalg.lstsq(lines, normal_scores(values), rcond=None)[0][1:]
+    along = points @ slopes
     spread = float(np.std(along))
     if not spread > 0:
         return None
@@ -121,7 +120,7 @@ def growth_rate(points: Float[np.ndarray, "n d"], values: Float[np.ndarray, " n"
     best = int(np.argmin(left))
     if left[best] > WORTH_GOING_ON * whole:
         return None
-    left_at_best, rate = _exponential(points, centred, RATES[best] / spread * slopes[1:, 0])
+    left_at_best, rate = _exponential(points, centred, RATES[best] / spread * slopes)
     if left_at_best > min(LEFT * whole, _left_by_powers(points @ rate, centred)):
         return None
     rate = np.round(rate / STEP) * STEP + 0.0  # no zero has a sign
