@@ -51,7 +51,7 @@ def test_the_rate_of_an_exponential_is_found(direction):
     ],
     ids=["slowly", "line", "square", "both ways", "wave", "constant"],
 )
-def test_what_does_not_grow_strongly_has_no_rate(values):
+def test_what_hardly_grows_or_is_no_exponential_has_no_rate(values):
     x = normal(2, 200, 2)
     assert growth_rate(x, values(x)) is None
 

@@ -38,8 +38,8 @@ POWERS = 4
 #: in twenty samples.
 BY_CHANCE = 6.0
 
-#: Skewness of values up to which nothing is looked for: of samples of 60 points one in a hundred of an exponential as
-#: weak as that has less, and most integrands of a posterior do.
+#: Skewness of values up to which nothing is looked for: of samples of 60 points of exp(.6 x) one in a hundred has less,
+#: and most integrands of a posterior do.
 SKEWED = 0.5
 
 #: Values for each number that an exponential is fitted by: of fewer one follows whatever there is.

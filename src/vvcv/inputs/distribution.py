@@ -70,9 +70,8 @@ class Distribution:
         """z = Phi^-1(F(x)), a standard normal variable."""
         return self._to_normal(self._inside(x, what))
 
-    @np.errstate(
-        under="ignore"
-    )  # the float next to zero is below all normal ones: no error, though settings may say so
+    # The float next to zero is below all normal ones, which settings of the caller's may call an error.
+    @np.errstate(under="ignore")
     def from_normal(self, z: Any) -> Array:
         """x = F^-1(Phi(z)): draws of this input from standard normal ones."""
         z = np.asarray(z, dtype=float)
