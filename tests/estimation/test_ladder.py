@@ -145,7 +145,7 @@ def test_a_rung_that_cannot_be_solved_in_time_is_not_begun(monkeypatch):
         assert len(ladder.views) == 2  # one of the integrands grows
         assert ladder._seconds_to_solve("cf") == 2 * seconds_to_solve(30) > 0
         y = X + 1
-        apart = a_ladder(Task(X, -X, X[:, 0]), Task(y, -y, np.sin(3 * y[:, 0])))
+        apart = a_ladder(Task(X, -X, np.sin(3 * X[:, 0])), Task(y, -y, np.sin(3 * y[:, 0])))
         assert apart._seconds_to_solve("cf") == pytest.approx(2 * seconds_to_solve(30))
         assert apart._seconds_to_solve("vv") == seconds_to_solve(60)
         asked = []

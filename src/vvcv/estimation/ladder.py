@@ -20,7 +20,6 @@ from ..candidates.cost import seconds_to_solve
 from ..candidates.fits import KernelFit
 from ..candidates.kernel import Options, best_of
 from ..candidates.one_function import OneFunctionFit
-from ..candidates.polynomial import PolynomialFit, polynomials
 from ..candidates.rungs import FEWEST_POINTS, KernelFits
 from ..checks.visited import describe_visits
 from ..data import Prepared, in_separate_groups
@@ -33,14 +32,15 @@ from ..runtime.progress import announce
 from ..runtime.threads import side_by_side, worth_a_thread
 from ..tuning.attempts import those_that_work
 from .beside_plain import with_plain_average, worth_of_points
+from .by_polynomials import Answers, by_polynomials, exactly_elsewhere, tells
 from .diagnosis import Diagnosis
 from .foretold import foretold
 from .methods import KERNEL_METHODS, worth_asking
 from .refusals import RefusedError, no_factor, too_few_points, too_many_rows
 from .streamed import Streamed
 from .views import Look, View, views_of, worth_fitting
-from .weights import ROUNDING, Answer, beside_others, combine, doubt, plain_answer, with_witness
-from .witness import LAST_DIGITS, in_order, witness_of
+from .weights import Answer, beside_others, combine, doubt, plain_answer, with_witness
+from .witness import LAST_DIGITS, in_order, not_below_rounding, witness_of
 
 #: Why a task keeps its plain average.
 SEPARATE_GROUPS = "plain average: the points lie in separate groups, whose weights no control variate can see"
@@ -51,7 +51,7 @@ class Ladder:
 
     def __init__(self, prepared: Prepared, options: Options, looks: Sequence[Look] = ()) -> None:
         self.prepared, self.tasks, self._named = prepared, prepared.tasks, options.named
-        self._look = partial(views_of, prepared, options, looks)
+        self._looks, self._look = looks, partial(views_of, prepared, options, looks)
         self._straight = [look.seen for look in looks if look.instead]
         self.known = next((look.known for look in looks if look.known is not None), None)
         self._finished: list[list[list[Answer]]] = []
@@ -61,9 +61,10 @@ class Ladder:
 
     @cached_property
     def views(self) -> list[View]:
-        """What kernels are fitted to: nobody looks where all is known without a fit."""
+        """What kernels are fitted to: nobody looks where all is known without a fit, or polynomials leave nothing."""
         told = [t for t, answers in enumerate(self._told) if answers]
-        fitted = [t for t in range(len(self.tasks)) if self._named or t not in told]
+        known = [] if self._named else [*told, *self._left_nothing]
+        fitted = [t for t in range(len(self.tasks)) if t not in known]
         return self._look(fitted, told)
 
     @property
@@ -221,29 +222,21 @@ class Ladder:
         return [plain_answer(task, float(scale)) for task, scale in zip(self.prepared.tasks, scales, strict=True)]
 
     @cached_property
-    def _polynomials(self) -> list[list[Answer]]:
-        varying = tuple(t for t in range(len(self.prepared.tasks)) if not self.prepared.constant(t))
-        groups = [varying] if self.prepared.tasks.share_points and varying else [(t,) for t in varying]
-        answers: list[list[Answer]] = [[] for _ in self.prepared.tasks]
-        for members in groups:
-            for t, fits in zip(members, polynomials(self.prepared, members), strict=True):
-                answers[t] = [answer for fit in fits for answer in self._polynomial_answers(fit, t)]
-        return answers
+    def _polynomials(self) -> Answers:
+        here = by_polynomials(self.prepared)
+        return here if self._named else [[*h, *there] for h, there in zip(here, self._exactly, strict=True)]
 
-    def _polynomial_answers(self, fit: PolynomialFit, task: int) -> list[Answer]:
-        left = witness_of(self.prepared, task, fit.mean, fit.leave_one_out, fit.move, fit.left_out_error)
-        answer = Answer(
-            "zv",
-            fit.mean,
-            self._not_below_rounding(task, fit.std_error),
-            float(merit_of(np.array(fit.jackknife), np.array(fit.left_out_error))),
-            fit.freedom,
-            fit.variate,
-            f"polynomial of degree {fit.degree}",
-            fit.model_error,
-            moves=in_order(self.prepared.distinct[task], fit.move),
-        )
-        return with_witness(answer, left)
+    @cached_property
+    def _exactly(self) -> Answers:
+        """What polynomials say in other coordinates of what they follow there."""
+        looks = [look for look in self._looks if look.weight is None]
+        there = [exactly_elsewhere(self.prepared, look.seen, look.words) for look in looks]
+        return [[answer for of_look in there for answer in of_look[t]] for t in range(len(self.tasks))]
+
+    @cached_property
+    def _left_nothing(self) -> list[int]:
+        """Tasks that polynomials follow to the last digits."""
+        return [t for t, answers in enumerate(self._polynomials) if tells(answers, self.prepared, t)]
 
     def _solved(self, method: str, fits: Sequence[KernelFit | OneFunctionFit], task: int) -> list[Answer]:
         """The answers of those fits that can be solved on the data as they are."""
@@ -274,7 +267,7 @@ class Ladder:
         answer = Answer(
             method,
             mean,
-            self._not_below_rounding(task, error),
+            not_below_rounding(self.prepared, task, error),
             merit + doubt(error, promised, self._plain_error(task)),
             float(fit.freedom[member]),
             view.variate(fit, member),
@@ -293,6 +286,3 @@ class Ladder:
     def _plain_error(self, task: int) -> float:
         """About what a plain average of the distinct rows is off by; rows that are given twice say nothing new."""
         return float(self.prepared.scale[task] / np.sqrt(len(self.prepared.distinct[task].values)))
-
-    def _not_below_rounding(self, task: int, error: float) -> float:
-        return hypot(error, ROUNDING * float(np.abs(self.prepared.shift[task]) + self.prepared.scale[task]))

@@ -22,7 +22,9 @@ MODEST_VALUES = 3000
 
 
 def worth_asking(fits: KernelFits) -> Sequence[str]:
-    """The rungs that pay for so many rows and tasks."""
+    """The rungs that pay for so many rows and tasks: no kernels where none is fitted to."""
+    if not fits.eligible:
+        return METHODS[:2]
     if len(fits.eligible) < 2:
         modest = all(len(rows.values) <= MODEST_ROWS for rows in fits.prepared.distinct)
         return METHODS[:4] if modest else METHODS[:3]

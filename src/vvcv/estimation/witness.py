@@ -7,13 +7,15 @@ With value i left out the mean is that of all less move_i, and value i is off it
 
 from __future__ import annotations
 
+from math import hypot
+
 import numpy as np
 from jaxtyping import Float
 
 from ..candidates.plain import effective_size, skewness
 from ..data import Distinct, Prepared
 from ..data.rounding import QUANTUM
-from .weights import Witness
+from .weights import ROUNDING, Witness
 
 #: Residuals, in standard deviations of the values, that are too small for a witness: fits are judged without the last
 #: digits, which residuals magnify some ten times. (Means of quadratics were off by them, 1e-8, not by rounding.)
@@ -56,3 +58,8 @@ def witness_of(
 def in_order(distinct: Distinct, numbers: Float[np.ndarray, " n"]) -> Float[np.ndarray, " N"]:
     """Numbers of distinct rows shared out to the rows given, in their order."""
     return (numbers / distinct.multiplicity)[distinct.row]
+
+
+def not_below_rounding(prepared: Prepared, task: int, error: float) -> float:
+    """An error of a mean, and that of its last digits."""
+    return hypot(error, ROUNDING * float(np.abs(prepared.shift[task]) + prepared.scale[task]))
