@@ -127,8 +127,7 @@ class KernelFits:
     def scalar(self) -> Fits:
         """Kernels of each task's own; on shared points they start from those of all."""
         if self.pooled:
-            start = best_of(self.joint) if self.joint else None
-            return beside(self._own_parameters(start), self._along_own_directions)
+            return beside(self._own_parameters(self.joint), self._along_own_directions)
         return self._alone([t for t in self.eligible if not self._followed_on_few_axes(t)])
 
     def _followed_on_few_axes(self, task: int) -> bool:
@@ -207,7 +206,7 @@ class KernelFits:
         found = self._of_each(attempts)
         if not self.pooled:
             return found
-        return beside(self._own_parameters(best_of(self._joint_semi_exact) if self._joint_semi_exact else None), found)
+        return beside(self._own_parameters(self._joint_semi_exact), found)
 
     @cached_property
     def _joint_semi_exact(self) -> list[KernelFit]:
@@ -269,11 +268,8 @@ class KernelFits:
                 offered[task].append(fit)
         return offered
 
-    def _own_parameters(self, start: KernelFit | None) -> Fits:
-        if start is None:
-            return {}
-        attempts = {t: partial(own_parameters, start, t, self.options) for t in self.eligible}
-        return self._of_each(attempts)
+    def _own_parameters(self, together: Sequence[KernelFit]) -> Fits:
+        return self._of_each({t: partial(own_parameters, together, t, self.options) for t in self.eligible})
 
     def _with_polynomials(self, fits: list[KernelFit]) -> list[KernelFit]:
         if not fits:
