@@ -154,3 +154,18 @@ def test_where_only_discrete_variables_have_moved_scores_are_averaged():
     each = [gradient({"rate_log__": np.log(moved[0, 0]), "k": k[0, i]}) for i in range(2)]
     np.testing.assert_allclose(posterior.unconstrained_scores[0, :2], [np.mean(each, axis=0)] * 2, rtol=1e-9)
     assert np.isfinite(vvcv.estimate(posterior, "zv", on_alarm="ignore").mean).all()
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")  # PyTensor says what JAX leaves out and may not do
+def test_where_jax_cannot_compile_a_gradient_pytensor_does():
+    pytensor = pytest.importorskip("pytensor")
+    with pm.Model(coords={"cut": ["low", "high"]}) as graded:
+        slope = pm.Normal("slope", 0, 1)
+        ordered = pm.distributions.transforms.ordered
+        pm.Normal("cuts", 0, 2, dims="cut", transform=ordered, initval=np.array([-1.0, 1.0]))
+        pm.OrderedLogistic("y", eta=slope * np.linspace(-1, 1, 9), cutpoints=graded["cuts"], observed=np.arange(9) % 3)
+    draws = {"slope": RNG.normal(size=(2, 5)), "cuts": np.sort(RNG.normal(size=(2, 5, 2)), axis=-1)}
+    usual = vvcv.from_pymc(inference_data(draws), graded)
+    with pytensor.config.change_flags(mode="JAX"):
+        there = vvcv.from_pymc(inference_data(draws), graded)
+    np.testing.assert_allclose(there.unconstrained_scores, usual.unconstrained_scores, rtol=1e-8, atol=1e-10)

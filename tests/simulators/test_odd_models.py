@@ -1,6 +1,7 @@
 """Inputs of the user's own, failures that say much, and places that can be no store."""
 
 import os
+import sys
 
 import numpy as np
 import pytest
@@ -95,6 +96,17 @@ def test_a_failure_that_cannot_be_shown_is_kept_as_one(tmp_path):
         RuntimeWarning, match=r"failed and are left out \(first: run \d+, Mute: which cannot be shown \(OSE"
     ):
         run(fails, tmp_path / "runs.jsonl", 12)
+
+
+def test_a_model_that_leaves_by_sys_exit_has_failed_and_the_others_go_on(tmp_path):
+    def program(a, b):
+        if a < 0.5:
+            sys.exit("no convergence")
+        return a
+
+    with pytest.warns(RuntimeWarning, match=r"runs of 'cheap' failed .*SystemExit: no convergence"):
+        tasks = run(program, tmp_path / "runs.jsonl", 12)
+    assert tasks["cheap"].values.min() >= 0.5
 
 
 def test_runs_are_made_where_underflow_is_an_error_to_the_user():

@@ -5,7 +5,8 @@ z = transform.forward(x) for every variable that PyMC transforms,   s = d/dz mod
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -53,7 +54,7 @@ def from_pymc(
     leading = posterior.sizes["chain"], posterior.sizes["draw"]
     parameters = [element for name in names for element, _ in elements(name, values[name], {})]
     points = np.concatenate([values[name].reshape(*leading, -1) for name in names], axis=-1)
-    scores = _at_every_draw(model.compile_dlogp(), values, "gradients at the draws")[0]
+    scores = _at_every_draw(_that_works(model.compile_dlogp, values), values, "gradients at the draws")[0]
     scores = _averaged(points, scores) if model.discrete_value_vars else scores
     return Posterior(
         *cut_open(points, scores, circular(parameters)),
@@ -116,11 +117,28 @@ def _unconstrained(beside: Draws, model: Any, draws: Draws) -> Draws:
     rest = [rv for rv, name in names.items() if name not in kept]
     if rest:
         transformed = [model.rvs_to_transforms[rv].forward(rv, *rv.owner.inputs) for rv in rest]
-        forward = model.compile_fn(transformed, inputs=model.free_RVs, on_unused_input="ignore")
+        compiled = partial(model.compile_fn, transformed, inputs=model.free_RVs, on_unused_input="ignore")
         source = {rv.name: draws[rv.name] for rv in model.free_RVs}
-        columns = _at_every_draw(forward, source, "unconstrained draws")
+        columns = _at_every_draw(_that_works(compiled, source), source, "unconstrained draws")
         kept.update({names[rv]: column for rv, column in zip(rest, columns, strict=True)})
     return {name: kept[name] for name in names.values()}
+
+
+def _that_works(compiled: Callable[..., Any], values: Draws) -> Any:
+    """A function in the user's mode of PyTensor or, where it fails at the first draw, in PyTensor's own.
+
+    In JAX mode gradients of variables with named dimensions cannot be joined, which samplers do not need.
+    """
+    function = compiled()
+    try:
+        function(_draw(values, (0, 0)))
+    except Exception:  # of whatever kind: the other mode says what is wrong with the model
+        return compiled(mode="FAST_RUN")
+    return function
+
+
+def _draw(values: Draws, place: tuple[int, ...]) -> dict[str, np.ndarray]:
+    return {name: array[place] for name, array in values.items()}
 
 
 def _at_every_draw(function: Any, values: Draws, what: str) -> list[np.ndarray]:
@@ -129,7 +147,7 @@ def _at_every_draw(function: Any, values: Draws, what: str) -> list[np.ndarray]:
     rows = []
     with progress_bar(what, int(np.prod(leading))) as step:
         for place in np.ndindex(*leading):
-            rows.append(_outputs(function({name: array[place] for name, array in values.items()})))
+            rows.append(_outputs(function(_draw(values, place))))
             step()
     return [np.stack(column).reshape(*leading, *np.shape(column[0])) for column in zip(*rows, strict=True)]
 

@@ -119,12 +119,13 @@ def _run_missing(
 def _run(model: Model, name: str, number: int, x: dict[str, float]) -> tuple[Run, str | None]:
     """One run, and what the model returned if it is no number; a model that always does has a mistake in its code.
 
-    Whatever the model raises is its failure, not ours. Ctrl-C is the user's, and ends everything.
+    Whatever the model raises is its failure, not ours, and so is its leaving by `sys.exit`, as the main functions of
+    programs do. Ctrl-C is the user's, and ends everything.
     """
     place = tuple(x.values())
     try:
         result = model(**x)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         return Run(name, number, place, None, f"{type(error).__name__}: {_words(error)}"), None
     try:
         # NumPy makes a zero of a masked number, as readers of netCDF give it for one that is missing.
@@ -136,7 +137,7 @@ def _run(model: Model, name: str, number: int, x: dict[str, float]) -> tuple[Run
     return (Run(name, number, place, value) if good else Run(name, number, place, None, f"value {value}")), None
 
 
-def _words(error: Exception) -> str:
+def _words(error: BaseException) -> str:
     """What an exception says; some of compiled solvers cannot say it."""
     try:
         return str(error)
