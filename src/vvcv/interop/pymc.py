@@ -133,7 +133,8 @@ def _that_works(compiled: Callable[..., Any], values: Draws) -> Any:
     try:
         function(_draw(values, (0, 0)))
     except Exception:  # of whatever kind: the other mode says what is wrong with the model
-        return compiled(mode="FAST_RUN")
+        with needs("pymc", "from_pymc", "pytensor").config.change_flags(mode="Mode"):
+            return compiled()
     return function
 
 
