@@ -70,3 +70,15 @@ def test_tasks_on_points_of_their_own_are_told_one_by_one():
     prepared = Prepared.of(Tasks([Task(p, s, p[:, 1]), Task(q, t, q[:, 0] * q[:, 1])]))
     found = exactly_elsewhere(prepared, straight, "")
     np.testing.assert_allclose([answers[0].mean for answers in found], [0, 0], atol=1e-12)
+
+
+def test_a_polynomial_that_leaves_hardly_a_value_is_heard_only_where_it_is_exact():
+    x = np.random.default_rng(10).normal(size=(12, 3))  # a quadratic leaves two of twelve values
+    values = np.column_stack([np.exp(x[:, 0]), x[:, 0] * x[:, 1] + x[:, 2] ** 2])
+    lucky, exact = by_polynomials(Prepared.of(Tasks.shared(x, -x, values)))
+    assert {answer.description for answer in lucky} == {
+        "polynomial of degree 1",
+        "polynomial of degree 1, cross-fitted",
+    }
+    assert "polynomial of degree 2" in {answer.description for answer in exact}
+    assert lucky[0].chosen == 4 / 12

@@ -144,20 +144,48 @@ def test_the_outermost_points_tell_what_a_refit_without_them_differs_by_and_how_
     matrix = gram(SteinKernel(SquaredExponential(1.5)), given.side, given.side) + 1e-3 * np.eye(25)
     found = DenseSystem.of(matrix.copy(), given.columns, given.values)
     tail, far = [], []
-    for task, count in [(0, 5)] if shared else [(0, 3), (1, 4)]:
-        rows = given.rows(task)
-        points = given.side.points[rows]
-        out = rows[np.argsort(-((points - points.mean(axis=0)) ** 2 @ axes))[:count]]
-        kept = np.setdiff1d(np.arange(25), out)
-        refit = DenseSystem.of(matrix[np.ix_(kept, kept)].copy(), given.columns[kept], given.values[kept])
-        tail.append(np.atleast_1d(found.coefficients[task] - refit.coefficients[task]))
-        residual, covariance = predicted(refit, matrix, given, kept, out)
-        squares = np.sum(residual * np.linalg.solve(covariance, residual), axis=0) / count
-        far.append(np.sqrt(np.atleast_1d(squares)))
+    for task, rows in [(0, given.rows(0))] if shared else [(0, given.rows(0)), (1, given.rows(1))]:
+        moved, squares = without_outermost(found, matrix, given, rows, axes)
+        tail.append(np.atleast_1d(moved[task]))
+        far.append(np.atleast_1d(np.sqrt(np.mean(squares, axis=0))))
+    tail, far = np.concatenate(tail), np.concatenate(far)
+    if not shared:  # and of both tasks together, those five that are outermost of all: what counts is the larger
+        everyone = np.arange(25)
+        moved, squares = without_outermost(found, matrix, given, everyone, axes)
+        tail = np.where(np.abs(moved[:2]) > np.abs(tail), moved[:2], tail)
+        task = given.side.task[outermost_of(given, everyone, axes)]
+        assert set(task) == {0, 1}
+        far = np.maximum(far, [np.sqrt(max(np.mean(squares[task == t]), 0.0)) for t in (0, 1)])
     outermost = Outermost.of(found, given, axes)
-    np.testing.assert_allclose(outermost.tail, np.concatenate(tail), rtol=1e-7)
+    np.testing.assert_allclose(outermost.tail, tail, rtol=1e-7)
     own = np.concatenate([own_scale_of(matrix, given, y) for y in given.values.T]) if shared else 1.0
-    np.testing.assert_allclose(outermost.far * own, np.concatenate(far), rtol=1e-7)
+    np.testing.assert_allclose(outermost.far * own, far, rtol=1e-7)
+
+
+def without_outermost(found, matrix, given, rows, axes):
+    """What coefficients move by without the sqrt(n) outermost of some rows, and r (cov^-1 r) of each of these."""
+    out = outermost_of(given, rows, axes)
+    kept = np.setdiff1d(np.arange(given.size), out)
+    refit = DenseSystem.of(matrix[np.ix_(kept, kept)].copy(), given.columns[kept], given.values[kept])
+    residual, covariance = predicted(refit, matrix, given, kept, out)
+    return found.coefficients - refit.coefficients, residual * np.linalg.solve(covariance, residual)
+
+
+def outermost_of(given, rows, axes):
+    points = given.side.points[rows]
+    return rows[np.argsort(-((points - points.mean(axis=0)) ** 2 @ axes))[: round(np.sqrt(rows.size))]]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_what_one_task_knows_of_a_tail_does_not_hide_that_all_tasks_end_there(seed):
+    """Two tasks on one function: beyond the outermost points of one lie the other's, beyond all of them nothing."""
+    x = np.random.default_rng(seed).normal(size=(80, 1))
+    given = Design.build(Side(x, -x, np.repeat([0, 1], 40)), np.exp(x[:, 0]), np.ones(80), 2)
+    kernel = gram(SteinKernel(SquaredExponential(1.0)), given.side, given.side) + 1e-6 * np.eye(80)
+    found = DenseSystem.of(kernel.copy(), given.columns, given.values)
+    own = [abs(without_outermost(found, kernel, given, given.rows(task), np.ones(1))[0][task]) for task in range(2)]
+    tail = np.abs(Outermost.of(found, given, np.ones(1)).tail)
+    assert tail[0] == pytest.approx(tail[1], rel=0.01) and min(own) < 0.2 * tail[0]
 
 
 @pytest.mark.parametrize("unit", [1e-3, 40.0])

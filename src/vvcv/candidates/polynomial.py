@@ -56,6 +56,11 @@ class PolynomialFit:
     move: Float[np.ndarray, " n"]
 
     @property
+    def numbers(self) -> int:
+        """How many were chosen on the values: the mean, and a coefficient for each monomial."""
+        return self.coefficients.size + 1
+
+    @property
     def left_out_error(self) -> float:
         """Root mean square of the left-out residuals."""
         return float(np.sqrt(np.mean(self.leave_one_out**2)))
