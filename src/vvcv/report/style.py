@@ -7,13 +7,14 @@ import hashlib
 
 STYLE = """
 :root { color-scheme: light; }
-body { font: 16px/1.5 system-ui, sans-serif; color: #222; background: #fff; max-width: 70rem; margin: 2rem auto;
+body { font: 16px/1.5 system-ui, sans-serif; color: #222; background: #fff; max-width: 76rem; margin: 2rem auto;
        padding: 0 1rem; overflow-wrap: break-word; }
 h1 { margin-bottom: .2rem; } h2 { margin-top: 2.2rem; border-bottom: 2px solid #ddd; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
-th, td { padding: .25rem .8rem; text-align: right; border-bottom: 1px solid #ddd; white-space: nowrap; }
+th, td { padding: .25rem .5rem; text-align: right; border-bottom: 1px solid #ddd; white-space: nowrap; }
 th:first-child, td:first-child, .text { text-align: left; }
-td.text { white-space: normal; min-width: 10rem; }
+td.text { white-space: normal; min-width: 6rem; }
+td.text:last-child { min-width: 15rem; }
 td.long { white-space: normal; min-width: 16rem; overflow-wrap: anywhere; }
 th button { all: unset; cursor: pointer; font-weight: bold; }
 th button:focus-visible { outline: 2px solid #0b57d0; }
