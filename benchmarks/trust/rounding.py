@@ -7,7 +7,8 @@ the same data are estimated in processes of their own under every `OPENBLAS_CORE
 sets the kernels of NumPy's and SciPy's OpenBLAS alike. All are compared with the first run, unmoved, default kernel.
 
 Bars: means move by less than a quarter of their standard error in at least 95 % of cases and never by more than one,
-standard errors by less than 15 %, and no run is an error. Tuned on seeds from 20000 and from 107000 to 107019, reported from 107800.
+standard errors by less than 15 %, and no run is an error. Tuned on seeds from 20000 and from 107000 to 107019, reported
+from 107800.
 """
 
 from __future__ import annotations

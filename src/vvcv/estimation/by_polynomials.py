@@ -29,11 +29,11 @@ FEWEST_LEFT = 5
 
 
 def by_polynomials(prepared: Prepared) -> Answers:
-    """The answers of all degrees for each task whose values vary."""
+    """The answers of all degrees for each task whose values vary, that of the lowest where all leave too few values."""
     answers: Answers = [[] for _ in prepared.tasks]
     for members in _on_the_same_points(prepared):
         for task, fits in zip(members, polynomials(prepared, members), strict=True):
-            heard = [fit for fit in fits if _is_no_luck(prepared, task, fit)]
+            heard = [fit for fit in fits if _is_no_luck(prepared, task, fit)] or fits[:1]
             answers[task] = [answer for fit in heard for answer in _answers(prepared, task, fit)]
     return answers
 
