@@ -71,6 +71,14 @@ def test_remarks_say_how_tasks_relate(found):
     assert len(vvcv.estimate(Task(x, -x, x[:, 0]), "mc").remarks()) == 1
 
 
+def test_an_event_that_no_draw_has_seen_is_remarked_on_and_values_that_vary_are_not():
+    x = np.random.default_rng(1).normal(size=(59, 1))
+    values = np.column_stack([x[:, 0] > 9, np.sin(x[:, 0]), np.ones(59)])
+    remark = vvcv.estimate(Tasks.shared(x, -x, values, names=["rare", "wave", "one"]), "mc").remarks()[-1]
+    assert "all values of 'rare' (and 1 more) are the same" in remark and "as likely as 0.05 may" in remark
+    assert not any("same" in line for line in vvcv.estimate(Task(x, -x, values[:, 1]), "mc").remarks())
+
+
 def test_weights_are_exponential_in_the_merit_and_small_ones_are_left_out():
     np.testing.assert_allclose(weigh([1.0, 1 + 1 / SHARPNESS]), np.array([1.0, np.exp(-1.0)]) / (1 + np.exp(-1.0)))
     edge = -np.log(NEGLIGIBLE) / SHARPNESS

@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Float
 
 from ..checks import Check, Mixing
+from ..checks.equal import likely_to_miss
 from ..data import Tasks, probability_between
 from .control_variate import ControlVariate
 from .joint import error_correlation
@@ -127,4 +128,15 @@ class Numbers:
                 if self.share_points
                 else "tasks have points of their own: related tasks inform each other"
             )
-        return remarks
+        return [*remarks, *self._of_equal_values()]
+
+    def _of_equal_values(self) -> list[str]:
+        """Elements of a posterior may be constant; an event that no draw has seen has an error bar of zero, too."""
+        equal = [t for t, error in enumerate(self.monte_carlo.std_error) if error == 0]
+        if not equal:
+            return []
+        first, more = equal[0], f" (and {len(equal) - 1} more)" if len(equal) > 1 else ""
+        return [
+            f"all values of {self.names[first]!r}{more} are the same: if it is an event, one as likely as "
+            f"{likely_to_miss(self.sizes[first]):.2g} may have been missed"
+        ]
