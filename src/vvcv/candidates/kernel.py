@@ -58,8 +58,8 @@ def independent(
 def own_parameters(fits: Sequence[KernelFit], task: int, options: Options) -> list[KernelFit]:
     """One task of fits on shared points by itself, its parameters tuned from each that suits it.
 
-    What suits all best may suit one badly: of six integrands of one sample errors are .96, interval scores .93 times
-    those of a start from the best for all (260 random problems, seeds 13300 to 13559).
+    What suits all best may suit one badly: of six integrands of one sample, each from up to two starts, errors are .96,
+    interval scores .93 times those from the best for all (260 random problems, seeds 13300 to 13559).
     """
     return those_that_work((partial(_own, fit, task, options) for fit in _suiting(fits, task)), required=False)
 

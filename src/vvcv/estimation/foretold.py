@@ -17,8 +17,8 @@ from jaxtyping import Float
 from ..data import Prepared
 from ..data.known import Known
 from ..linear_system.merit import merit_of
-from .weights import ROUNDING, Answer, Variate
-from .witness import in_order
+from .weights import Answer, Variate
+from .witness import in_order, not_below_rounding
 
 #: What may be left of values, in units of their spread: a law that leaves more is one among other approximations.
 #: Centred groups of Gaussian data leave 1e-7 to 1e-5.
@@ -65,7 +65,7 @@ def _answer(
     spread, scale = float(np.sqrt(np.average((left - mean) ** 2, weights=weight))), prepared.scale[task]
     if not spread <= HARDLY_ANYTHING * scale:
         return []
-    error = hypot(spread, DIGITS * scale, ROUNDING * float(np.abs(prepared.shift[task]) + scale))
+    error = not_below_rounding(prepared, task, hypot(spread, DIGITS * scale))
     merit = float(merit_of(np.array(error), np.array(error)))
     moves = in_order(rows, weight * (left - mean) / weight.sum())
     freedom = float(max(len(left) - 1, 1))

@@ -12,7 +12,7 @@ With r_i the residual of value i predicted from all others, v_i its variance und
     tail_t     = sum_{i in S} c_ti r_i,                 S the sqrt(n) outermost points of task t, left out together
     far_t      = rms of their residuals r_S, each in units of what the model makes of the ones before it, over own_t
 
-both the larger of these and of those with S the sqrt(N) outermost points of all tasks that have points of their own.
+Where tasks have points of their own, both are the larger of these and of those with S the sqrt(N) outermost of all.
 
 Tasks on the same points have one kernel in common, whose scale is that of their average. Each has one of its own, the
 likeliest: own_t = sqrt(y_t' weights_t / (N - q)), q columns taken out. (That of one task alone is tuned, and near 1;
@@ -121,10 +121,8 @@ class Outermost(NamedTuple):
             tails.append(np.atleast_1d(system.influence[task, rows] @ residual))
             squares = np.atleast_1d(np.mean(residual * system.weights[rows], axis=0))
             fars.append(np.sqrt(np.maximum(squares, 0.0)))
-        own = cls(np.concatenate(tails), np.concatenate(fars))
-        apart = system.weights.ndim == 1 < design.tasks
-        most = own.or_more(_of_all(system, design, axes)) if apart else own
-        return most._replace(far=most.far / own_scale(system, design))
+        own = cls(np.concatenate(tails), np.concatenate(fars) / own_scale(system, design))
+        return own.or_more(_of_all(system, design, axes)) if _apart(system, design) else own
 
     def or_more(self, other: Outermost) -> Outermost:
         """What moves each mean more, and the model is more wrong about."""
@@ -169,10 +167,15 @@ class Judgement(NamedTuple):
 
 def own_scale(system: System, design: Design) -> Float[np.ndarray, " T"]:
     """By what the values of a task, or of each on the same points, vary more than the model believes; else one."""
-    if system.weights.ndim == 1 < design.tasks:
+    if _apart(system, design):
         return np.ones(design.tasks)
     squares = np.sum(design.values * system.weights, axis=0) / (len(design.values) - design.columns.shape[1])
     return np.sqrt(np.maximum(np.atleast_1d(squares), np.finfo(float).tiny))
+
+
+def _apart(system: System, design: Design) -> bool:
+    """Whether there are several tasks, each on points of its own."""
+    return bool(system.weights.ndim == 1 < design.tasks)
 
 
 def _blocks_out(system: System, folds: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
